@@ -8,6 +8,8 @@
 #include "core/threads.h"
 #include "cpu/ceiling.h"
 #include "cpu/update/update.h"
+#include "cuda/kernels/support.h"
+#include "cuda/plan/launch.h"
 #include "cuda/plan/plan.h"
 #include "cuda/solve/factors.h"
 #include "format/fbcsr/fbcsr.h"

@@ -4,6 +4,7 @@
  *   cusparse_bsrmv_col, _row   legacy bsrmv, blocks column- or row-major
  *   cusparse_bsr_col, _row     generic SpMV on BSR
  *   cusparse_csr_alg1, _alg2   generic SpMV on the same matrix as CSR, preprocessed
+ *   cusparse_sell              generic SpMV on it as sliced ELL
  */
 #include "cusparse.h"
 
@@ -15,7 +16,7 @@
 typedef struct path {
     const char *name;
     bool csr, legacy, row_major;
-    int algorithm;
+    int algorithm; /* ALG_SELL1: sliced ELL, made from CSR */
 } path;
 
 static const path paths[] = {
@@ -25,6 +26,7 @@ static const path paths[] = {
     {"cusparse_bsr_row", false, false, true, ALG_BSR1},
     {"cusparse_csr_alg1", true, false, false, ALG_CSR1},
     {"cusparse_csr_alg2", true, false, false, ALG_CSR2},
+    {"cusparse_sell", true, false, false, ALG_SELL1},
 };
 enum { PATHS = sizeof paths / sizeof paths[0] };
 
@@ -33,10 +35,10 @@ struct cusparse_matrix {
     cusparse_matrix **list; /* of shared matrices, this one included; NULL: it is not shared */
     cusparse_matrix *next;
     const tess_matrix *of;
-    bool csr, row_major;
+    bool csr, row_major, sell;
     int users;
-    int64_t blocks; /* CSR: entries */
-    bool wide;      /* 64-bit offsets */
+    int64_t blocks, stored; /* CSR: entries; sliced ELL: those with padding */
+    bool wide;              /* 64-bit offsets */
     cu_pointer offsets, columns, values;
 };
 
@@ -110,39 +112,6 @@ static tess_status upload_offsets(tess_cuda *cuda, cusparse_matrix *M, const tes
     return status;
 }
 
-struct transpose_range {
-    const tess_matrix *A;
-    int64_t b;
-    double *to64;
-    const double *from64;
-    float *to32;
-    const float *from32;
-};
-
-static void transpose_range(void *arg, tess_range range)
-{
-    const struct transpose_range *job = arg;
-    const int64_t b = job->b;
-    for (int64_t k = range.first; k < range.last; k++)
-        for (int64_t j = 0; j < b; j++)
-            for (int64_t i = 0; i < b; i++)
-                if (job->A->type == TESS_F64)
-                    job->to64[(k * b + i) * b + j] = job->from64[(k * b + j) * b + i];
-                else
-                    job->to32[(k * b + i) * b + j] = job->from32[(k * b + j) * b + i];
-}
-
-static void transpose_blocks(const tess_matrix *A, void *to)
-{
-    int64_t b = A->block_height;
-    const double *from64 = A->values;
-    const float *from32 = A->values;
-    double *to64 = to;
-    float *to32 = to;
-    tess_for(A->ctx, A->blocks, transpose_range,
-             &(struct transpose_range){A, b, to64, from64, to32, from32});
-}
-
 static tess_status upload_values(tess_cuda *cuda, cusparse_matrix *M, const tess_matrix *A,
                                  cu_stream stream)
 {
@@ -151,9 +120,25 @@ static tess_status upload_values(tess_cuda *cuda, cusparse_matrix *M, const tess
         return to_device(cuda, A->values, bytes, stream, &M->values);
     void *rows;
     TESS_TRY(tess_alloc_bytes(cuda->ctx, tess_matrix_stored(A), size, &rows));
-    transpose_blocks(A, rows);
+    cusparse_to_rows(A, rows);
     tess_status status = to_device(cuda, rows, bytes, stream, &M->values);
     tess_free(cuda->ctx, rows);
+    return status;
+}
+
+static tess_status upload_sell(tess_cuda *cuda, cusparse_matrix *M, const tess_matrix *csr,
+                               cu_stream stream)
+{
+    sell_arrays S;
+    TESS_TRY(cusparse_to_sell(cuda->ctx, csr, &S));
+    const size_t stored = (size_t)(M->stored = S.stored);
+    tess_status status =
+        to_device(cuda, S.offsets, (size_t)(S.slices + 1) * 4, stream, &M->offsets);
+    if (status == TESS_OK)
+        status = to_device(cuda, S.columns, stored * 4, stream, &M->columns);
+    if (status == TESS_OK)
+        status = to_device(cuda, S.values, stored * tess_type_size(csr->type), stream, &M->values);
+    sell_free(cuda->ctx, &S);
     return status;
 }
 
@@ -162,6 +147,8 @@ static tess_status upload(tess_cuda *cuda, cusparse_matrix *M, const tess_matrix
                           cu_stream stream)
 {
     M->blocks = A->blocks;
+    if (M->sell)
+        return upload_sell(cuda, M, A, stream);
     M->wide = A->blocks > INT32_MAX;
     TESS_TRY(upload_offsets(cuda, M, A, stream));
     TESS_TRY(to_device(cuda, A->columns, (size_t)A->blocks * 4, stream, &M->columns));
@@ -188,7 +175,9 @@ static tess_status need_matrix(tess_cuda *cuda, const path *way, const tess_matr
                                cusparse_matrix **shared, cu_stream stream, cusparse_matrix **out)
 {
     cusparse_matrix *M = shared ? *shared : NULL;
-    while (M && (M->of != A || M->csr != way->csr || M->row_major != way->row_major))
+    const bool sell = way->algorithm == ALG_SELL1;
+    while (M &&
+           (M->of != A || M->csr != way->csr || M->row_major != way->row_major || M->sell != sell))
         M = M->next;
     *out = M;
     if (M) {
@@ -196,7 +185,8 @@ static tess_status need_matrix(tess_cuda *cuda, const path *way, const tess_matr
         return TESS_OK;
     }
     TESS_TRY(TESS_ALLOC(cuda->ctx, 1, &M));
-    *M = (cusparse_matrix){.of = A, .csr = way->csr, .row_major = way->row_major, .users = 1};
+    *M = (cusparse_matrix){
+        .of = A, .csr = way->csr, .row_major = way->row_major, .sell = sell, .users = 1};
     tess_matrix *csr = NULL;
     tess_status status =
         way->csr ? tess_matrix_to_csr(cuda->ctx, A, TESS_ZEROS_KEEP, &csr) : TESS_OK;
@@ -225,7 +215,11 @@ static tess_status describe(cusparse_product *peer)
     int real = peer->type == TESS_F64 ? REAL_64 : REAL_32;
     if (peer->path->legacy)
         return CHECK(peer, cusparseCreateMatDescr(&peer->description));
-    if (peer->path->csr)
+    if (M->sell)
+        TESS_TRY(CHECK(peer, cusparseCreateSlicedEll(&peer->A, A->rows, A->cols, M->blocks,
+                                                     M->stored, SELL_SLICE, offsets, columns,
+                                                     values, INDEX_32, INDEX_32, 0, real)));
+    else if (peer->path->csr)
         TESS_TRY(CHECK(peer, cusparseCreateCsr(&peer->A, A->rows, A->cols, M->blocks, offsets,
                                                columns, values, M->wide ? INDEX_64 : INDEX_32,
                                                INDEX_32, 0, real)));
@@ -251,7 +245,7 @@ static tess_status allocate_buffer(cusparse_product *peer)
     TESS_TRY(CHECK(peer, cusparseSpMV_bufferSize(peer->handle, 0, one, peer->A, peer->x, zero,
                                                  peer->y, real, peer->path->algorithm, &bytes)));
     TESS_TRY(tess_cuda_alloc(peer->cuda, bytes, "cuSPARSE's buffer", &peer->buffer));
-    if (!peer->path->csr)
+    if (!peer->path->csr || peer->matrix->sell)
         return TESS_OK;
     return CHECK(peer, cusparseSpMV_preprocess(peer->handle, 0, one, peer->A, peer->x, zero,
                                                peer->y, real, peer->path->algorithm,

@@ -16,6 +16,7 @@ enum {
     INDEX_64 = 3,
     ALG_CSR1 = 2,
     ALG_CSR2 = 3,
+    ALG_SELL1 = 5,
     ALG_BSR1 = 6,
     REAL_32 = 0,
     REAL_64 = 1,
@@ -45,6 +46,10 @@ enum {
     X(cusparseCreateCsr,                                                                           \
       (cusparse_object * A, int64_t rows, int64_t cols, int64_t entries, void *offsets,            \
        void *columns, void *values, int offset_type, int column_type, int base, int value_type))   \
+    X(cusparseCreateSlicedEll,                                                                     \
+      (cusparse_object * A, int64_t rows, int64_t cols, int64_t entries, int64_t stored,           \
+       int64_t slice, void *offsets, void *columns, void *values, int offset_type,                 \
+       int column_type, int base, int value_type))                                                 \
     X(cusparseDestroySpMat, (cusparse_object A))                                                   \
     X(cusparseCreateDnVec, (cusparse_object * x, int64_t size, void *values, int value_type))      \
     X(cusparseDnVecSetValues, (cusparse_object x, void *values))                                   \
@@ -67,5 +72,16 @@ typedef struct cusparse_api {
 /* TESSERA_CUSPARSE, else the library that the system or a CUDA installation has. false: there is
  * none, or it lacks one of the functions. */
 bool cusparse_load(cusparse_api *api);
+
+/* cusparse_arrays.c: values with row-major blocks, and a matrix of 1 x 1 blocks as sliced ELL. */
+void cusparse_to_rows(const tess_matrix *A, void *to);
+enum { SELL_SLICE = 32 };
+typedef struct sell_arrays {
+    int64_t slices, stored; /* stored: with padding */
+    int32_t *offsets, *columns;
+    void *values;
+} sell_arrays;
+tess_status cusparse_to_sell(tess_ctx *ctx, const tess_matrix *csr, sell_arrays *out);
+void sell_free(tess_ctx *ctx, sell_arrays *S);
 
 #endif

@@ -6,23 +6,23 @@ static int64_t length_of(const tess_interleaved *I, int64_t row)
     return I->starts[row + 1] - I->starts[row];
 }
 
-/* A stable counting sort: counters[n] becomes the place of the first row of n blocks. */
-static tess_status sort_rows(tess_ctx *ctx, tess_interleaved *I)
+/* A counting sort: counters[n] becomes the place of the first row of n blocks. */
+tess_status tess_rows_by_length(tess_ctx *ctx, const int64_t *offsets, int64_t rows, int32_t *order)
 {
     int64_t longest = 0;
-    for (int64_t row = 0; row < I->block_rows; row++)
-        longest = length_of(I, row) > longest ? length_of(I, row) : longest;
+    for (int64_t row = 0; row < rows; row++)
+        longest = tess_max(offsets[row + 1] - offsets[row], longest);
     int64_t *counters;
     TESS_TRY(TESS_CALLOC(ctx, longest + 1, &counters));
-    for (int64_t row = 0; row < I->block_rows; row++)
-        counters[length_of(I, row)]++;
+    for (int64_t row = 0; row < rows; row++)
+        counters[offsets[row + 1] - offsets[row]]++;
     for (int64_t length = longest, place = 0; length >= 0; length--) {
         int64_t count = counters[length];
         counters[length] = place;
         place += count;
     }
-    for (int64_t row = 0; row < I->block_rows; row++)
-        I->targets[counters[length_of(I, row)]++] = (int32_t)row;
+    for (int64_t row = 0; row < rows; row++)
+        order[counters[offsets[row + 1] - offsets[row]]++] = (int32_t)row;
     tess_free(ctx, counters);
     return TESS_OK;
 }
@@ -32,7 +32,7 @@ static tess_status order_rows(tess_ctx *ctx, tess_interleaved *I)
     for (int64_t line = I->block_rows; line < I->groups * I->options.lines; line++)
         I->targets[line] = -1;
     if (I->options.sort)
-        return sort_rows(ctx, I);
+        return tess_rows_by_length(ctx, I->starts, I->block_rows, I->targets);
     for (int64_t row = 0; row < I->block_rows; row++)
         I->targets[row] = (int32_t)row;
     return TESS_OK;

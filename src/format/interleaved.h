@@ -35,6 +35,10 @@ typedef struct tess_interleaved {
     void *values;     /* as many blocks */
 } tess_interleaved;
 
+/* Rows by falling length, those of equal length in their order; at most 2^31 - 1. */
+tess_status tess_rows_by_length(tess_ctx *ctx, const int64_t *offsets, int64_t rows,
+                                int32_t *order);
+
 tess_status tess_interleaved_create(tess_ctx *ctx, const tess_matrix *A,
                                     const tess_interleaved_options *options,
                                     tess_interleaved **out);

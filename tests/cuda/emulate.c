@@ -1,177 +1,18 @@
 /* Every kernel variant in the emulator, on awkward matrices, against ref: any thread order gives
  * the same bits, y is not read when beta = 0, and nothing outside the arrays is touched. */
-#include <math.h>
 #include <string.h>
 
 #include "emu/emulator.h"
-#include "ref/ref.h"
+#include "product.h"
 #include "support/support.h"
-#include "variants.h"
 
 enum { MOST = 1024 };
 
 static const char *only; /* one kernel's name; NULL: all */
 
-typedef struct device {
-    tess_cuda_layout *layout;
-    tess_cuda_call call;
-    tess_cuda_problem problem;
-} device;
-
 static uint64_t address(const void *pointer)
 {
     return (uint64_t)(uintptr_t)pointer;
-}
-
-/* Copies of exactly the right size, so that the address sanitizer sees a read too far. */
-static void *upload(const void *host, size_t bytes)
-{
-    void *copy = NULL;
-    assert_int_equal(posix_memalign(&copy, 256, bytes > 0 ? bytes : 1), 0);
-    if (bytes > 0)
-        memcpy(copy, host, bytes);
-    return copy;
-}
-
-static void open_device(tess_ctx *ctx, const test_variant *v, const tess_matrix *A, device *d)
-{
-    tess_cuda_problem_of(A, &d->problem);
-    d->problem.arch = v->problem.arch;
-    d->problem.multiprocessors = 3;
-    d->problem.shared_limit = v->problem.shared_limit;
-    d->problem.vectors = v->problem.vectors;
-    d->problem.row_major = v->problem.row_major;
-    memcpy(d->problem.shapes, v->problem.shapes, sizeof d->problem.shapes);
-    char name[TESS_CUDA_LAYOUT];
-    v->kernel->layout_name(&d->problem, v->params, name, sizeof name);
-    assert_int_equal(tess_cuda_layout_create(ctx, A, name, &d->layout), TESS_OK);
-    for (int i = 0; i < d->layout->count; i++)
-        d->call.arrays[i] = address(upload(d->layout->arrays[i].host, d->layout->arrays[i].bytes));
-    void *workspace = malloc(d->layout->workspace + 1);
-    memset(workspace, 0xff, d->layout->workspace);
-    d->call.workspace = address(workspace);
-}
-
-static void close_device(device *d)
-{
-    for (int i = 0; i < d->layout->count; i++)
-        free((void *)(uintptr_t)d->call.arrays[i]);
-    free((void *)(uintptr_t)d->call.workspace);
-    tess_cuda_layout_destroy(d->layout);
-}
-
-static void run(const test_variant *v, device *d, const char *what, uint64_t seed)
-{
-    tess_cuda_launch launches[TESS_CUDA_LAUNCHES];
-    int count = v->kernel->launches(&d->problem, v->params, d->layout, &d->call, launches);
-    assert_in_range(count, 0, TESS_CUDA_LAUNCHES);
-    for (int i = 0; i < count; i++) {
-        const char *wrong = emu_launch(v->name, &launches[i], seed + (uint64_t)i);
-        if (wrong)
-            fail_msg("%s: launch %d (%s), seed %llu: %s", what, i, launches[i].entry,
-                     (unsigned long long)seed, wrong);
-    }
-}
-
-/* Element i of vector j of a block of vectors. */
-static int64_t at(const test_variant *v, int64_t ld, int64_t i, int64_t j)
-{
-    return v->problem.row_major ? i * ld + j : j * ld + i;
-}
-
-/* The whole test of one product. For SpMM every vector is checked as a product of its own. */
-static void check(const test_variant *v, device *d, const tess_matrix *A, double alpha, double beta,
-                  uint64_t seed, const char *what)
-{
-    bool spmm = v->kernel->op == TESS_CUDA_SPMM, dot = v->kernel->op == TESS_CUDA_SPMV_DOT;
-    int64_t k = spmm ? v->problem.vectors : 1;
-    /* Rows of X that are, and are not, multiples of 16 bytes apart. */
-    d->call.ldx = !v->problem.row_major ? A->cols + 3 : seed % 2 ? k + 1 : (k + 3) / 4 * 4 + 4;
-    d->call.ldy = v->problem.row_major ? k + 2 : A->rows + 1;
-    int64_t x_size = !spmm                  ? A->cols
-                     : v->problem.row_major ? (A->cols - 1) * d->call.ldx + k
-                                            : (k - 1) * d->call.ldx + A->cols;
-    int64_t y_size = !spmm                  ? A->rows
-                     : v->problem.row_major ? (A->rows - 1) * d->call.ldy + k
-                                            : (k - 1) * d->call.ldy + A->rows;
-    size_t y_bytes = (size_t)y_size * tess_type_size(A->type);
-    /* x at a multiple of 16 bytes, or of one scalar. */
-    char *x_all = test_vector(x_size + 1, A->type, seed);
-    void *x = x_all + (seed % 3 == 0 ? tess_type_size(A->type) : 0),
-         *w = test_vector(A->rows, A->type, seed + 1);
-    void *y0 = test_vector(y_size, A->type, seed + 2);
-    void *y = malloc(y_bytes), *again = malloc(y_bytes);
-    double result[2] = {0, 0};
-    bool own = seed % 2 == 0; /* dot: y . y */
-    d->call.x = address(x);
-    d->call.alpha = alpha;
-    d->call.beta = beta;
-    d->call.w = dot && !own ? address(w) : 0;
-    for (int turn = 0; turn < 2; turn++) {
-        void *out = turn == 0 ? y : again;
-        memcpy(out, y0, y_bytes);
-        if (beta == 0)
-            for (int64_t i = 0; i < A->rows; i++)
-                for (int64_t j = 0; j < k; j++)
-                    tess_put(out, A->type, spmm ? at(v, d->call.ldy, i, j) : i, NAN);
-        d->call.y = address(out);
-        d->call.dot = address(&result[turn]);
-        run(v, d, what, seed + 10 * (uint64_t)turn);
-    }
-    if (memcmp(y, again, y_bytes) != 0 || memcmp(&result[0], &result[1], sizeof *result) != 0)
-        fail_msg("%s: seed %llu: another thread order gives other bits", what,
-                 (unsigned long long)seed);
-    void *xj = malloc((size_t)(A->cols + 1) * 8), *yj = malloc((size_t)(A->rows + 1) * 8);
-    void *y0j = malloc((size_t)(A->rows + 1) * 8);
-    for (int64_t j = 0; j < k; j++) {
-        for (int64_t i = 0; i < A->cols; i++)
-            tess_put(xj, A->type, i, tess_get(x, A->type, spmm ? at(v, d->call.ldx, i, j) : i));
-        for (int64_t i = 0; i < A->rows; i++) {
-            int64_t from = spmm ? at(v, d->call.ldy, i, j) : i;
-            tess_put(yj, A->type, i, tess_get(y, A->type, from));
-            tess_put(y0j, A->type, i, tess_get(y0, A->type, from));
-        }
-        test_check_spmv(what, A, alpha, xj, beta, y0j, yj);
-    }
-    if (dot) {
-        double want = 0, scale = 0;
-        for (int64_t i = 0; i < A->rows; i++) {
-            double term = tess_get(y, A->type, i) * tess_get(own ? y : w, A->type, i);
-            want += term;
-            scale += fabs(term);
-        }
-        if (!(fabs(result[0] - want) <= 1e-13 * (scale + 1e-300)))
-            fail_msg("%s: dot is %.17g, ref says %.17g", what, result[0], want);
-    }
-    free(x_all), free(w), free(y0), free(y), free(again), free(xj), free(yj), free(y0j);
-}
-
-static void run_variant(tess_ctx *ctx, const test_variant *v, uint64_t seed)
-{
-    static const double factors[][2] = {{1, 0},    {-0.5, 1}, {1.25, 0.75}, {0, 1},
-                                        {-0.5, 0}, {0, 0},    {1, -0.5}};
-    int32_t r = v->problem.block_height, c = v->problem.block_width;
-    bool ragged = v->problem.cols % c != 0;
-    char params[256], what[512];
-    tess_cuda_params_write(v->kernel, v->params, params, sizeof params);
-    for (test_pattern pattern = 0; pattern < TEST_PATTERNS; pattern++) {
-        if (pattern == TEST_RAGGED && !ragged && c > 1)
-            continue;
-        int64_t size = r * c <= 25 ? 70 : r * c <= 300 ? 37 : r * c <= 5000 ? 13 : 4;
-        if (pattern == TEST_DENSE_ROW && seed % 8 == 0 && strcmp(v->kernel->format, "fbcsr") == 0)
-            size = 2600; /* a row of many segments */
-        tess_matrix *A = test_matrix(ctx, pattern, size, r, c, v->problem.type, seed);
-        device d = {0};
-        open_device(ctx, v, A, &d);
-        for (int i = 0; i < 2; i++) {
-            const double *f = factors[(seed + 3 * (uint64_t)pattern + 2 * (uint64_t)i) % 7];
-            snprintf(what, sizeof what, "%s %s k=%d, pattern %s, alpha %g beta %g", v->name, params,
-                     v->problem.vectors, test_pattern_name(pattern), f[0], f[1]);
-            check(v, &d, A, f[0], f[1], seed + (uint64_t)i, what);
-        }
-        close_device(&d);
-        tess_matrix_destroy(A);
-    }
 }
 
 static void every_variant_agrees_with_ref(void **state)
@@ -187,7 +28,7 @@ static void every_variant_agrees_with_ref(void **state)
         for (int i = 0; i < count; i++) {
             if (!emu_has(variants[i].name))
                 continue;
-            run_variant(test_ctx(state), &variants[i], (uint64_t)(100 * k + i));
+            test_product(test_ctx(state), &variants[i], (uint64_t)(100 * k + i));
             mine++;
         }
         print_message("%-24s %d of %d variants\n", tess_cuda_kernels[k]->name, mine, count);

@@ -57,6 +57,12 @@ int main(int argc, char **argv)
             for (int k = 0; k < loops[i].betweens; k++)
                 printf("between_%d_%d %s\n", i, k, loops[i].between[k].code.defines);
     }
+    if (argc > 1 && strcmp(argv[1], "cg.cu") == 0)
+        printf("cg_0 -DREAL=8 -DTHREADS=256\n"
+               "load_1 -DREAL=8 -DTHREADS=256 -DVECTORS=1\n"
+               "load_2 -DREAL=8 -DTHREADS=256 -DVECTORS=2\n"
+               "load_4 -DREAL=8 -DTHREADS=256 -DVECTORS=4\n"
+               "load_8 -DREAL=8 -DTHREADS=256 -DVECTORS=8\n");
     if (argc > 1 && strcmp(argv[1], "finish.cu") == 0)
         printf("finish_0 -DTHREADS=512\n");
     if (argc > 1 && strcmp(argv[1], "rescale.cu") == 0)

@@ -172,6 +172,18 @@ int test_variants(const tess_cuda_kernel *kernel, test_variant *variants, int ca
     return count;
 }
 
+bool test_variant_of(tess_ctx *ctx, const char *kernel, const char *params, int32_t block,
+                     test_variant *out)
+{
+    *out = (test_variant){.kernel = tess_cuda_kernel_find(kernel),
+                          .problem = problem_of((shape){block, block}, TESS_F64, false, 0)};
+    if (!out->kernel)
+        return false;
+    out->kernel->guess(&out->problem, out->params);
+    return tess_cuda_params_read(ctx, out->kernel, params, out->params) == TESS_OK &&
+           out->kernel->fits(&out->problem, out->params);
+}
+
 test_pairs test_variants_pairs(const tess_cuda_kernel *kernel, test_variant *variants, int capacity)
 {
     test_pairs pairs = {.variants = test_variants(kernel, variants, capacity)};

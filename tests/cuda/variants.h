@@ -17,6 +17,11 @@ typedef struct test_variant {
 /* Writes up to `capacity` variants of a kernel; returns how many there are. */
 int test_variants(const tess_cuda_kernel *kernel, test_variant *variants, int capacity);
 
+/* One variant, without a name, of square blocks in double precision: the guess's parameters but for
+ * `params` ("T=128"). False: there is no such kernel, or it does not fit. */
+bool test_variant_of(tess_ctx *ctx, const char *kernel, const char *params, int32_t block,
+                     test_variant *out);
+
 /* The same and more, until every two values of two parameters that go together at some size occur
  * together: what a machine with a GPU has the time for. */
 typedef struct test_pairs {

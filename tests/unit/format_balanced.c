@@ -32,6 +32,48 @@ static void segments_tile_every_row(void **state)
     }
 }
 
+/* Figure 8 of paper 003, lambda = 3: its segPtr, from rows of as many segments. */
+static void segment_ptr_is_that_of_figure_8(void **state)
+{
+    static const int32_t lengths[] = {5, 3, 2, 11, 4, 1, 8};
+    static const int32_t paper[] = {0, 2, 3, 4, 8, 10, 11, 14};
+    enum { ROWS = 7, BLOCKS = 34 };
+    tess_ctx *ctx = test_ctx(state);
+    int64_t offsets[ROWS + 1] = {0};
+    int32_t columns[BLOCKS];
+    double values[BLOCKS] = {0};
+    for (int row = 0; row < ROWS; row++) {
+        offsets[row + 1] = offsets[row] + lengths[row];
+        for (int k = 0; k < lengths[row]; k++)
+            columns[offsets[row] + k] = k;
+    }
+    tess_matrix_view view = {.type = TESS_F64,
+                             .rows = ROWS,
+                             .cols = 12,
+                             .block_height = 1,
+                             .block_width = 1,
+                             .row_offsets = offsets,
+                             .columns = columns,
+                             .values = values};
+    tess_matrix *A;
+    tess_balanced *B;
+    assert_int_equal(
+        tess_matrix_from_bsr(ctx, &view, TESS_ORDER_COLUMN_MAJOR, TESS_OWNERSHIP_COPY, &A),
+        TESS_OK);
+    assert_int_equal(tess_balanced_create(ctx, A, 3, &B), TESS_OK);
+    assert_memory_equal(B->segment_ptr, paper, sizeof paper);
+    for (int64_t s = 0; s < B->segments; s++) /* every segment but a row's last is full */
+        if (B->segment_offsets[s + 1] - B->segment_offsets[s] < 3) {
+            bool last = false;
+            for (int row = 0; row < ROWS; row++)
+                last |= s + 1 == paper[row + 1];
+            assert_true(last);
+        }
+    assert_ptr_equal(B->matrix->columns, A->columns); /* neither array is touched */
+    tess_balanced_destroy(B);
+    tess_matrix_destroy(A);
+}
+
 static void lambda_must_be_positive(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
@@ -61,6 +103,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(segments_tile_every_row),
+        cmocka_unit_test(segment_ptr_is_that_of_figure_8),
         cmocka_unit_test(lambda_must_be_positive),
         cmocka_unit_test(every_allocation_may_fail),
     };

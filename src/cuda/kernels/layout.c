@@ -1,14 +1,14 @@
 /* The table of layouts. */
 #include "cuda/kernels/support.h"
 
-extern const tess_cuda_layout_kind tess_cuda_layout_bsr, tess_cuda_layout_balanced,
-    tess_cuda_layout_stream, tess_cuda_layout_sliced, tess_cuda_layout_swept,
+extern const tess_cuda_layout_kind tess_cuda_layout_balanced, tess_cuda_layout_stream,
+    tess_cuda_layout_sliced, tess_cuda_layout_swept, tess_cuda_layout_by_length,
     tess_cuda_layout_interleaved, tess_cuda_layout_fbcsr;
 
 static const tess_cuda_layout_kind *const kinds[] = {
-    &tess_cuda_layout_bsr,    &tess_cuda_layout_balanced, &tess_cuda_layout_stream,
-    &tess_cuda_layout_sliced, &tess_cuda_layout_swept,    &tess_cuda_layout_interleaved,
-    &tess_cuda_layout_fbcsr,
+    &tess_cuda_layout_bsr,         &tess_cuda_layout_balanced, &tess_cuda_layout_stream,
+    &tess_cuda_layout_sliced,      &tess_cuda_layout_swept,    &tess_cuda_layout_by_length,
+    &tess_cuda_layout_interleaved, &tess_cuda_layout_fbcsr,
 };
 
 /* The kind that a name begins with, and the options behind the colon. */

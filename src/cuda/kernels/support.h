@@ -6,6 +6,7 @@
 #include "format/sliced.h"
 
 /* bsr: A's own arrays. */
+extern const tess_cuda_layout_kind tess_cuda_layout_bsr;
 enum { BSR_OFFSETS, BSR_COLUMNS, BSR_VALUES };
 
 /* stream: the same, and the first block row that begins in each tile of blocks (32 bits). */
@@ -46,6 +47,9 @@ enum {
     SWEPT_CUT_ROW,
     SWEPT_CUT_SLOTS
 };
+
+/* by_length: bsr, and its block rows by falling length. */
+enum { BY_LENGTH_TARGETS = BSR_VALUES + 1 };
 
 /* interleaved: src/format/interleaved.h. */
 enum { INTERLEAVED_OFFSETS, INTERLEAVED_TARGETS, INTERLEAVED_COLUMNS, INTERLEAVED_VALUES };

@@ -98,8 +98,10 @@ bool tess_cuda_params_next(const tess_cuda_kernel *kernel, const tess_cuda_probl
                            bool first, int *params)
 {
     if (first) {
+        kernel->guess(problem, params);
         for (int i = 0; i < kernel->param_count; i++)
-            params[i] = kernel->params[i].values[0];
+            if (!kernel->params[i].worth || kernel->params[i].worth(problem))
+                params[i] = kernel->params[i].values[0];
         if (kernel->fits(problem, params))
             return true;
     }

@@ -141,6 +141,8 @@ static void work(share *s)
     take_all(s, "strength", "strength.cu", "-DTHREADS=128");
     /* The sources that serve measurements and plain vectors. */
     take_all(s, "gate", "gate.cu", "");
+    take_all(s, "cg_f64", "cg.cu", "-DREAL=8 -DTHREADS=256");
+    take_all(s, "cg_f32", "cg.cu", "-DREAL=4 -DTHREADS=256 -DVECTORS=8");
     take_all(s, "convert", "convert.cu", "-DFROM=8 -DTO=4 -DADD=1 -DTHREADS=256");
     take_all(s, "update", "update.cu", "-DREAL=8 -DINDEX=4 -DTHREADS=256 -DEACH=8");
     take_all(s, "slices", "slices.cu", "-DREAL=8 -DTHREADS=256 -DBACK=1");

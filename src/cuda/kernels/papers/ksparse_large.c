@@ -4,19 +4,26 @@
 enum { NB, N_TG, EPT, LAMBDA, COUNT };
 
 static const tess_cuda_param params[COUNT] = {
-    [NB] = {"nb", {16, 32, 64, 128}, 4},
+    [NB] = {"nb", {4, 8, 16, 32, 64, 128}, 6},
     [N_TG] = {"N_tg", {2, 4, 8}, 3},
     [EPT] = {"ept", {2, 4, 8}, 3},
     [LAMBDA] = TESS_CUDA_LAMBDA,
 };
 
-/* The paper's restriction is N_tg * ept <= nb <= bs. Its range begins at 45; K3 works below, too,
- * and from where a strip fills a warp it is left to the measurement. */
+/* The paper's restriction is N_tg * ept <= nb <= bs, and K3 "can be used for block sizes 5 x 5 and
+ * up". */
 static bool fits(const tess_cuda_problem *problem, const int *p)
 {
     int width = p[N_TG] * p[EPT];
-    return problem->block_height >= 32 && p[NB] <= problem->block_height && width <= p[NB] &&
+    return problem->block_height >= 5 && p[NB] <= problem->block_height && width <= p[NB] &&
            width <= problem->block_width && p[NB] * p[N_TG] <= 512;
+}
+
+/* The paper gives K3 the blocks from 45 on. From where a strip fills a warp it is left to the
+ * measurement. */
+static bool worth(const tess_cuda_problem *problem)
+{
+    return problem->block_height >= 32;
 }
 
 static void guess(const tess_cuda_problem *problem, int *p)
@@ -24,14 +31,18 @@ static void guess(const tess_cuda_problem *problem, int *p)
     p[NB] = 32;
     p[N_TG] = 4;
     p[EPT] = 8;
+    while (p[NB] > 4 && p[NB] > problem->block_height)
+        p[NB] /= 2;
     if (problem->block_height % 32 != 0 && problem->block_height % 32 <= 16 &&
+        problem->block_height > 32 &&
         problem->block_height < 64) { /* 48: three strips of 16 instead of two half-empty ones */
         p[NB] = 16;
         p[EPT] = 4;
     }
-    while (p[EPT] > 2 && p[N_TG] * p[EPT] > problem->block_width)
+    int widest = problem->block_width < p[NB] ? problem->block_width : p[NB];
+    while (p[EPT] > 2 && p[N_TG] * p[EPT] > widest)
         p[EPT] /= 2;
-    if (p[N_TG] * p[EPT] > problem->block_width)
+    if (p[N_TG] * p[EPT] > widest)
         p[N_TG] = 2;
 }
 
@@ -50,4 +61,5 @@ static int launches(const tess_cuda_problem *problem, const int *p, const tess_c
 }
 
 #define FAMILY ksparse_large
+#define FAMILY_WORTH worth
 #include "cuda/kernels/papers/rows_pair.inc.c"

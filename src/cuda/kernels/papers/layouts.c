@@ -1,4 +1,4 @@
-/* The layouts of the papers' kernels: balanced and interleaved. */
+/* The layouts of the papers' kernels: balanced, by_length and interleaved. */
 #include "cuda/kernels/padding.h"
 #include "cuda/kernels/support.h"
 #include "format/balanced.h"
@@ -69,6 +69,44 @@ void tess_cuda_launch_balanced_sum(const tess_cuda_problem *problem, const tess_
     TESS_CUDA_INTEGERS(run, problem->rows);
     TESS_CUDA_NUMBERS(run, call->alpha, call->beta);
 }
+
+/* ---- by_length: bsr and its block rows by falling length ---- */
+
+static void destroy_by_length(tess_cuda_layout *layout)
+{
+    tess_free(layout->ctx, layout->format);
+}
+
+static tess_status create_by_length(tess_ctx *ctx, const tess_matrix *A, const char *text,
+                                    tess_cuda_layout *layout)
+{
+    int32_t *targets;
+    TESS_TRY(tess_cuda_layout_bsr.create(ctx, A, text, layout));
+    TESS_TRY(TESS_ALLOC(ctx, A->block_rows, &targets));
+    tess_status status = tess_rows_by_length(ctx, A->row_offsets, A->block_rows, targets);
+    if (status != TESS_OK) {
+        tess_free(ctx, targets);
+        return status;
+    }
+    tess_cuda_layout_add(layout, targets, A->block_rows, sizeof *targets);
+    layout->format = targets;
+    return TESS_OK;
+}
+
+static tess_status pad_by_length(tess_ctx *ctx, const tess_matrix *A, const char *text,
+                                 tess_cuda_padding *pad)
+{
+    (void)ctx, (void)A, (void)text;
+    pad->row_bytes = 8 + sizeof(int32_t);
+    return TESS_OK;
+}
+
+const tess_cuda_layout_kind tess_cuda_layout_by_length = {
+    .name = "by_length",
+    .create = create_by_length,
+    .pad = pad_by_length,
+    .destroy = destroy_by_length,
+};
 
 /* ---- interleaved ---- */
 

@@ -1,25 +1,36 @@
 /* Descriptors of mapped.cu: block_row, warp_row and multi_row. */
 #include "cuda/kernels/support.h"
 
-enum { THREADS, DEPTH, SORT, BX, COUNT };
+enum { THREADS, DEPTH, REORDER, SORT, BY, BX, COUNT };
 
-/* B_x is multi_row's; the other mappings compute it. */
+/* The paper's earlier stages (Figure 2) are there to be asked for. A search stays with its last. */
+static bool never(const tess_cuda_problem *problem)
+{
+    (void)problem;
+    return false;
+}
+
+/* reorder: section 3.4; sort: 3.5. By = 0 are as many rows as T threads have room for. B_x is
+ * multi_row's (3.6); the other mappings compute it. */
 static const tess_cuda_param params[COUNT] = {
     [THREADS] = {"T", {64, 128, 256, 512}, 4},
     [DEPTH] = {"depth", {1, 2, 4}, 3},
+    [REORDER] = {"reorder", {0, 1}, 2, never},
     [SORT] = {"sort", {0, 1}, 2},
-    [BX] = {"Bx", {1, 2, 4}, 3},
+    [BY] = {"By", {0, 1, 2, 4, 8, 16, 32, 64}, 8, never},
+    [BX] = {"Bx", {1, 2, 4, 8, 16, 32}, 6},
 };
 
 /* block_row has one row a thread block, so there is nothing to sort. */
 static const tess_cuda_param params_of_block_row[] = {
     [THREADS] = {"T", {64, 128, 256, 512}, 4},
     [DEPTH] = {"depth", {1, 2, 4}, 3},
+    [REORDER] = {"reorder", {0, 1}, 2, never},
 };
 
 /* Threads of a thread block and what each takes; mapped.cu's macros. */
 typedef struct mapping {
-    int threads, unit, bx, by, piece, depth, sort;
+    int threads, unit, bx, by, piece, depth, reorder, sort;
 } mapping;
 
 static int per_block(const tess_cuda_problem *problem)
@@ -38,53 +49,58 @@ static mapping map_unit(const tess_cuda_problem *problem, int threads, int unit,
         .by = threads / unit,
         .piece = whole ? problem->block_width : unit / problem->block_height,
         .depth = p[DEPTH],
-        .sort = 1,
+        .reorder = p[REORDER],
+        .sort = 0,
     };
+}
+
+/* Sorted or not, and with no more rows and warps than asked for. */
+static mapping map_rows(mapping m, const int *p)
+{
+    m.sort = p[SORT];
+    if (p[BY] > 0 && p[BY] < m.by) {
+        m.by = p[BY];
+        m.threads = 32 * (int)tess_ceil_div(m.by * m.unit, 32);
+    }
+    return m;
 }
 
 static mapping map_block_row(const tess_cuda_problem *problem, const int *p)
 {
-    mapping m = map_unit(problem, p[THREADS], p[THREADS], p);
-    m.sort = 0;
-    return m;
+    return map_unit(problem, p[THREADS], p[THREADS], p);
 }
 
 static mapping map_warp_row(const tess_cuda_problem *problem, const int *p)
 {
     int unit = 32 * (int)tess_ceil_div(problem->block_height, 32);
-    mapping m = map_unit(problem, p[THREADS], unit, p);
-    m.sort = p[SORT];
-    return m;
+    return map_rows(map_unit(problem, p[THREADS], unit, p), p);
 }
 
 static mapping map_multi_row(const tess_cuda_problem *problem, const int *p)
 {
     bool whole = p[BX] * per_block(problem) <= p[THREADS];
     int unit = whole ? p[BX] * per_block(problem) : p[THREADS];
-    mapping m = map_unit(problem, p[THREADS], unit, p);
-    m.sort = p[SORT];
-    return m;
+    return map_rows(map_unit(problem, p[THREADS], unit, p), p);
 }
 
-/* Padding must be bounded: one row of B_x blocks must not be mostly padding, nor an unsorted group
- * because of one very long row. */
-static bool padding_fits(const tess_cuda_problem *problem, int bx, int by, int sort)
+/* Padding, which reordering adds, must be bounded: one row of B_x blocks must not be mostly
+ * padding, nor an unsorted group because of one very long row. */
+static bool padding_fits(const tess_cuda_problem *problem, mapping m)
 {
     int64_t mean = problem->block_rows > 0 ? problem->blocks / problem->block_rows : 0;
-    return problem->block_rows < INT32_MAX - 1024 && bx <= 10 * (mean + 1) &&
-           (sort || by == 1 || problem->longest_row <= 200 * (mean + 1));
+    return problem->block_rows < INT32_MAX - 1024 && m.bx <= 10 * (mean + 1) &&
+           (!m.reorder || m.sort || m.by == 1 || problem->longest_row <= 200 * (mean + 1));
 }
 
 static bool fits_block_row(const tess_cuda_problem *problem, const int *p)
 {
-    return problem->block_height <= p[THREADS] &&
-           padding_fits(problem, map_block_row(problem, p).bx, 1, 0);
+    return problem->block_height <= p[THREADS] && padding_fits(problem, map_block_row(problem, p));
 }
 
 static bool fits_warp_row(const tess_cuda_problem *problem, const int *p)
 {
     mapping m = map_warp_row(problem, p);
-    return m.by >= 1 && padding_fits(problem, m.bx, m.by, m.sort);
+    return m.by >= 1 && (p[BY] == 0 || p[BY] == m.by) && padding_fits(problem, m);
 }
 
 /* B_x above 1 needs room for whole blocks. */
@@ -92,7 +108,7 @@ static bool fits_multi_row(const tess_cuda_problem *problem, const int *p)
 {
     mapping m = map_multi_row(problem, p);
     return problem->block_height <= p[THREADS] && (p[BX] == 1 || m.bx == p[BX]) &&
-           padding_fits(problem, m.bx, m.by, m.sort);
+           (p[BY] == 0 || p[BY] == m.by) && padding_fits(problem, m);
 }
 
 /* The smallest T, so that B_x wastes least. */
@@ -100,16 +116,19 @@ static void guess_block_row(const tess_cuda_problem *problem, int *p)
 {
     p[THREADS] = 64;
     p[DEPTH] = 4;
+    p[REORDER] = 1;
     while (p[THREADS] < 512 && problem->block_height > p[THREADS])
         p[THREADS] *= 2;
 }
 
-/* The paper's final choice (3.7): sorted, B_x = 1; T is 128 there. */
+/* The paper's final choice (3.7): reordered, sorted, B_x = 1; T is 128 there. */
 static void guess(const tess_cuda_problem *problem, int *p)
 {
     p[THREADS] = 128;
     p[DEPTH] = 4;
+    p[REORDER] = 1;
     p[SORT] = 1;
+    p[BY] = 0;
     p[BX] = 1;
     while (p[THREADS] < 512 && problem->block_height > p[THREADS])
         p[THREADS] *= 2;
@@ -122,15 +141,19 @@ static void write_defines(const tess_cuda_problem *problem, mapping m, char *tex
         tree *= 2;
     snprintf(text, size,
              "-DREAL=%d -DBH=%d -DBW=%d -DRAGGED=%d -DTHREADS=%d -DUNIT=%d -DBX=%d -DBY=%d "
-             "-DPIECE=%d -DTREE=%d -DDEPTH=%d -DHINT=1",
+             "-DPIECE=%d -DTREE=%d -DDEPTH=%d -DREORDER=%d -DTARGETS=%d -DHINT=1",
              (int)tess_type_size(problem->type), (int)problem->block_height,
              (int)problem->block_width, problem->cols % problem->block_width != 0, m.threads,
-             m.unit, m.bx, m.by, m.piece, m.bx * m.piece > 1 ? tree : 0, m.depth);
+             m.unit, m.bx, m.by, m.piece, m.bx * m.piece > 1 ? tree : 0, m.depth, m.reorder,
+             m.reorder || m.sort);
 }
 
 static void write_layout_name(mapping m, char *text, size_t size)
 {
-    snprintf(text, size, "interleaved:Bx=%d,By=%d,sort=%d", m.bx, m.by, m.sort);
+    if (m.reorder)
+        snprintf(text, size, "interleaved:Bx=%d,By=%d,sort=%d", m.bx, m.by, m.sort);
+    else
+        snprintf(text, size, "%s", m.sort ? "by_length" : "bsr");
 }
 
 static int write_launches(const tess_cuda_problem *problem, mapping m,
@@ -139,9 +162,15 @@ static int write_launches(const tess_cuda_problem *problem, mapping m,
 {
     if (problem->rows == 0)
         return 0;
-    tess_cuda_launch *run =
-        tess_cuda_launch_start(out, "mapped", layout->counts[INTERLEAVED_GROUPS], m.threads);
-    tess_cuda_add_args(run, call->arrays, INTERLEAVED_VALUES + 1);
+    int64_t groups =
+        m.reorder ? layout->counts[INTERLEAVED_GROUPS] : tess_ceil_div(problem->block_rows, m.by);
+    tess_cuda_launch *run = tess_cuda_launch_start(out, "mapped", groups, m.threads);
+    if (m.reorder)
+        tess_cuda_add_args(run, call->arrays, INTERLEAVED_VALUES + 1);
+    else
+        TESS_CUDA_POINTERS(run, call->arrays[BSR_OFFSETS],
+                           m.sort ? call->arrays[BY_LENGTH_TARGETS] : 0, call->arrays[BSR_COLUMNS],
+                           call->arrays[BSR_VALUES]);
     TESS_CUDA_POINTERS(run, call->x, call->y);
     TESS_CUDA_INTEGERS(run, problem->rows, problem->cols);
     TESS_CUDA_NUMBERS(run, call->alpha, call->beta);

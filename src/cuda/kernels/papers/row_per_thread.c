@@ -10,11 +10,16 @@ static const tess_cuda_param params[COUNT] = {
     [LAMBDA] = TESS_CUDA_LAMBDA,
 };
 
-/* A block of 16 rows leaves half of a warp idle already. */
 static bool fits(const tess_cuda_problem *problem, const int *p)
 {
-    return problem->block_height >= 16 && p[UNROLL] <= problem->block_width + 3 &&
+    return problem->block_height >= 2 && p[UNROLL] <= problem->block_width + 3 &&
            (!p[SHARE] || problem->block_width * (int64_t)tess_type_size(problem->type) <= 48 << 10);
+}
+
+/* The paper's choice from 16 on. A smaller block leaves more than half of a warp idle. */
+static bool worth(const tess_cuda_problem *problem)
+{
+    return problem->block_height >= 16;
 }
 
 static void guess(const tess_cuda_problem *problem, int *p)
@@ -50,4 +55,5 @@ static int launches(const tess_cuda_problem *problem, const int *p, const tess_c
 }
 
 #define FAMILY row_per_thread
+#define FAMILY_WORTH worth
 #include "cuda/kernels/papers/rows_pair.inc.c"

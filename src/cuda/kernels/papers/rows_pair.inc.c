@@ -4,12 +4,22 @@
  *
  *     FAMILY        the stem, also the entry point and the source
  *     FAMILY_NAIVE  the descriptor's `naive` on BSR, where it has one
+ *     FAMILY_WORTH  whether a search should measure it, where that is not always so
  *     params        an array of COUNT parameters, LAMBDA the last
  *     fits, guess   without the parameter lambda
  *     defines       what follows the macros of rows.cuh
  *     launches
  */
 #include "core/paste.h"
+
+#ifdef FAMILY_WORTH
+static bool worth_balanced(const tess_cuda_problem *problem)
+{
+    return tess_cuda_rows_uneven(problem) && FAMILY_WORTH(problem);
+}
+#else
+#define worth_balanced tess_cuda_rows_uneven
+#endif
 
 static bool fits_plain(const tess_cuda_problem *problem, const int *p)
 {
@@ -62,6 +72,9 @@ const tess_cuda_kernel TESS_PASTE(tess_cuda_kernel_, FAMILY) = {
 #ifdef FAMILY_NAIVE
     .naive = FAMILY_NAIVE,
 #endif
+#ifdef FAMILY_WORTH
+    .worth = FAMILY_WORTH,
+#endif
     .params = params,
     .param_count = LAMBDA,
     .fits = fits_plain,
@@ -76,7 +89,7 @@ const tess_cuda_kernel TESS_PASTE(TESS_PASTE(tess_cuda_kernel_, FAMILY), _balanc
     .source = TESS_TEXT(FAMILY) ".cu",
     .format = "balanced",
     .op = TESS_CUDA_SPMV,
-    .worth = tess_cuda_rows_uneven,
+    .worth = worth_balanced,
     .params = params,
     .param_count = COUNT,
     .fits = fits_balanced,

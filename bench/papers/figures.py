@@ -1,0 +1,179 @@
+"""The papers' tables and figures as lists of cases for tessera_bench_papers (products.c).
+
+A figure says what is measured (`cases`), which of the kernels make a line (`series`: name, what its kernels' names
+begin with), what is drawn (`speed`) and what the paper's authors measured (`paper`). Matrices that the papers use and
+that are not to be had are replaced by one of about the same size and rows; STAND_INS says by which.
+"""
+import os
+from dataclasses import dataclass, field
+
+MATRICES = os.environ.get("TESSERA_MATRICES", os.path.join(os.path.dirname(__file__), "..", "..", "..", "shared", "matrices"))
+LONG_ROWS = "gen:powerlaw:rows=39899,avg=4,b=1,long=16,length=3000"
+
+# Paper 003, Table II: the matrix, and what stands for it.
+STAND_INS_003 = {
+    "airfoil_2d": "bcsstk25", "bauru5727": "ant16km_pat", "cage10": "bcsstk18", "cavity21": "cavity24_pat", "coater2": "bcsstk28",
+    "hvdc1": "wang4", "lhr07": "raefsky6_pat", "rajat22": LONG_ROWS, "shermanACb": "arrow"}
+# Paper 002, Table IV: the matrix, its block size, and what stands for it.
+STAND_INS_002 = {
+    "GT01R": (5, "gen:stencil27:n=12,b=5"), "raefsky4": (3, "bcsstk16"), "bmw7st_1": (6, "promote:b=6:bcsstk25"),
+    "pwtk": (6, "promote:b=6:stokes64s_pat"), "RM07R": (7, "gen:cdr:n=60,b=7"), "audikw_1": (3, "gen:elasticity:n=48")}
+# Paper 004, Table 4: the matrix, what stands for it, and how often it stands on the diagonal.
+STAND_INS_004 = {
+    "Dense": ("dense:n=2000,b=1", 1), "FEM/Cantilever": ("bcsstk16", 14), "FEM/Spheres": ("bcsstk28", 20),
+    "Protein": ("raefsky1", 14), "FEM/Harbour": ("raefsky6_pat", 16), "FEM/Ship": ("bcsstk25", 24),
+    "QCD": ("cavity24_pat", 14), "Economics": ("bayer10", 13), "Epidemology": ("ant16km_pat", 10),
+    "FEM/Accelerator": ("delaunay_n15_pat", 13), "Circuit": ("wang4", 6), "Webbase": ("arrow", 20)}
+
+
+@dataclass
+class Figure:
+    name: str
+    title: str
+    paper: str  # what the authors measured
+    cases: list  # of (panel, x, type, block, input, kernels)
+    series: list  # of (name, beginnings)
+    speed: str = "GFlop/s"
+    across: str = "block size b, for b × b blocks"
+    devices: tuple = ("cuda",)
+    threads: list = field(default_factory=list)  # cases are repeated with so many
+    program: str = "products"  # or "cg" (cg_speed.c), "load" (load_speed.c)
+    weight: float = 1  # share of the time that all have together
+    baseline: str = ""  # the table says how much faster the others are
+
+
+def source(name):
+    """What `tessera` takes: a generator as it is, a file by its path, a pattern with values."""
+    if ":" in name and not name.startswith("promote:"):
+        return name
+    if name.startswith("promote:"):
+        head, name = name.rsplit(":", 1)
+        return f"{head}:{os.path.join(MATRICES, name)}.mtx.gz"
+    path = os.path.join(MATRICES, name) + ".mtx.gz"
+    return f"promote:b=1:{path}" if name.endswith("_pat") else path
+
+
+def promoted(name, b):
+    return f"promote:b={b}:{source(name).replace('promote:b=1:', '')}"
+
+
+def ksparse(b):
+    """The papers' K1, K2 and K3 where they reach, plain and balanced."""
+    names = [n for n, least, most in (("small", 2, 5), ("medium", 5, 45), ("large", 45, 999)) if least <= b <= most]
+    return [f"ksparse_{n}" for n in names] + [f"ksparse_{n}_balanced:lambda=16" for n in names]
+
+
+def figures_003(quick):
+    sizes = (2, 3, 5, 8, 16) if quick else (2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 20, 24, 28, 32)
+    series = [("tessera", ["plan"]), ("KSPARSE", ["ksparse_small", "ksparse_medium", "ksparse_large"]),
+              ("balanced KSPARSE", ["ksparse_small_balanced", "ksparse_medium_balanced", "ksparse_large_balanced"]),
+              ("cuSPARSE BSR", ["cusparse_bsr"]), ("cuSPARSE CSR", ["cusparse_csr"]), ("cuSPARSE SELL", ["cusparse_sell"])]
+    cases = [(name, b, "f64", 0, promoted(stand_in, b),
+              ["plan", *ksparse(b), "cusparse_bsr"] + (["cusparse_csr", "cusparse_sell"] if b <= 5 or not quick else []))
+             for b in sizes for name, stand_in in STAND_INS_003.items()]
+    yield Figure(
+        "003-10..18", "K1, K2 and K3 on promoted patterns (paper 003, Figures 10 to 18 and Table III)",
+        "On a K40c KSPARSE is 3.09 to 3.54 times faster than cuSPARSE's BSR where rows are even, and up to 8.86 (rajat22) and 30.25 times "
+        "(shermanACb) faster when balanced; balancing gains up to 6.18 and 15 times there.",
+        cases, series, weight=4, baseline="cuSPARSE BSR")
+    yield Figure(
+        "003-21", "A reservoir's matrix of 7 × 7 blocks (paper 003, Figure 21)",
+        "KSPARSE is 2.4 times faster than cuSPARSE's BSR, 1.13 times than its HYB, and balancing gains nothing.",
+        [("spe5Ref_dpdp", 7, "f64", 0, f"gen:stencil7:n={40 if quick else 66},b=7", ["plan", *ksparse(7), "cusparse"])], series,
+        baseline="cuSPARSE BSR")
+
+
+def gpu_002(b):
+    names = ["plan", "cusparse_bsr"] + (["by_block"] if b <= 5 else []) + (["by_column"] if b <= 32 else [])
+    return names + ["row_per_thread:shared=0", "row_per_thread:shared=1"]
+
+
+def figures_002(quick):
+    series = [("tessera", ["plan"]), ("by block (Algorithm 2)", ["by_block"]), ("by column (Algorithm 3)", ["by_column"]),
+              ("row per thread (4)", ["row_per_thread:shared=0"]), ("row per thread (5)", ["row_per_thread:shared=1"]),
+              ("cuSPARSE BSR", ["cusparse_bsr"])]
+    matrices = [(name, b, source(spec)) for name, (b, spec) in STAND_INS_002.items()]
+    yield Figure(
+        "002-8", "Algorithms 2 to 5 at each matrix's own block size (paper 002, Figure 8)",
+        "On a K80 up to 4 times faster than cusparseDbsrmv; 60 to 120 GB/s of 240.",
+        [("each at its own b", name, "f64", b, spec, gpu_002(b)) for name, b, spec in matrices], series, "GB/s", "matrix")
+    sizes = (2, 3, 4, 5, 8, 16, 24, 32) if quick else tuple(range(2, 33))
+    spec = STAND_INS_002["GT01R"][1]
+    yield Figure(
+        "002-9", "One matrix cut into blocks of every size (paper 002, Figure 9)",
+        "By block is the fastest below 5, by column from 6 to 16, row per thread above 16; cuSPARSE is fast at powers of two only.",
+        [("GT01R", b, "f64", b, spec, gpu_002(b)) for b in sizes], series, "GB/s")
+    cpu = [("tessera", ["plan"])]
+    yield Figure(
+        "002-6", "BCSR on a CPU at each matrix's own block size (paper 002, Figure 6)",
+        "On 16 Sandy Bridge cores 80 GB/s, 78 % of the memory's; up to 147 times faster than mkl_dbsrmv on one thread and 3 times than mkl_dcsrmv.",
+        [(panel, name, "f64", b if panel == "own blocks" else 1, spec, ["plan"]) for panel in ("own blocks", "CSR")
+         for name, b, spec in matrices], cpu, "GB/s", "matrix", devices=("cpu",))
+    yield Figure(
+        "002-10", "Threads (paper 002, Figure 10)", "Speed grows almost linearly up to 16 cores, hyperthreads add a little.",
+        [("GT01R", 5, "f64", 5, spec, ["plan"])], cpu, "GB/s", "threads", devices=("cpu",), threads=[1, 2, 4, 8, 16, 32])
+
+
+def tiled(name):
+    spec, copies = STAND_INS_004[name]
+    made = source(spec)
+    return made if copies == 1 else f"tile:copies={copies}:{made}"
+
+
+STAGES = [("block row", "block_row:reorder=0"), ("warp", "warp_row:reorder=0,sort=0"), ("multiple rows", "multi_row:reorder=0,sort=0"),
+          ("+ reordering", "multi_row:reorder=1,sort=0"), ("+ sorting", "multi_row:reorder=1,sort=1")]
+
+
+def figures_004(quick):
+    names = [n for n in STAND_INS_004 if not quick or n in ("Dense", "FEM/Cantilever", "Protein", "FEM/Ship", "Economics", "Webbase")]
+    sizes = (1, 2, 4, 8)
+    stages = [(text, [kernel]) for text, kernel in STAGES]
+    yield Figure(
+        "004-2", "The stages of the mapping, raw speed in single precision (paper 004, Figure 2)",
+        "Warp beats block row but for Dense; multiple rows lose for N = 1 and 2 until blocks are reordered; sorting gains most where rows differ.",
+        [(name, n, "f32", n, tiled(name), [kernel for _, kernel in STAGES]) for name in names for n in sizes], stages, "raw GFlop/s")
+    best = [f"multi_row:Bx={bx}" for bx in (1, 2, 4, 8)]
+    for real in ("f32", "f64"):
+        yield Figure(
+            f"004-9-{real}", f"SpMV in {'single' if real == 'f32' else 'double'} precision (paper 004, Figure 9)",
+            "On a GTX570 the best block size of multiple rows is faster than CUSP's hybrid and cuSPARSE's CSR but where rows are short or uneven.",
+            [(name, n, real, n, tiled(name), ["plan", *best] + (["cusparse_csr"] if n == 1 else [])) for name in names for n in sizes],
+            [("tessera", ["plan"]), ("multiple rows, B_x = 1", ["multi_row:Bx=1"]), ("multiple rows, best B_x", ["multi_row"]),
+             ("cuSPARSE CSR", ["cusparse_csr"])], "GFlop/s")
+    edges = (4, 8, 16, 24, 32, 48, 64) if quick else (4, 6, 8, 12, 16, 24, 32, 48, 64, 80, 96)
+    yield Figure(
+        "004-7", "Raw throughput of multiple rows and the sigmoid of equation 3 (paper 004, Figure 7 and Table 3)",
+        "GTX280, best: ν = 85, 135, 140 and 145 GB/s for N = 1, 2, 4 and 8, µ about 20, σ about 1.4.",
+        [(f"N = {n}", e, "f32", n, f"gen:stencil27:n={e},b={n}", ["multi_row", "plan"]) for n in sizes for e in edges
+         if e**3 * 27 * n * n < 6e7], [("tessera", ["plan"]), ("multiple rows", ["multi_row"])], "transactions", "edge of the box")
+    yield Figure(
+        "004-5", "Loading vectors, fixed and variable grids (paper 004, Figure 5)",
+        "GTX280: ν = 119 GB/s with a fixed grid and 109 with a variable one, µ = 17.9, σ = 1.5.",
+        [(f"{v} vectors" if v > 1 else "1 vector", f"2^{e}", "f32", 0, str(2**e), []) for v in (1, 2, 4, 8) for e in range(14, 28, 1 if not quick else 2)],
+        [("fixed grid", ["fixed"]), ("variable grid", ["variable"])], "GB/s of vectors", "elements loaded", program="load", weight=0.2)
+    boxes = (8, 16, 32, 48, 64) if quick else (6, 8, 12, 16, 24, 32, 48, 64, 80)
+    yield Figure(
+        "004-cg", "Conjugate gradients, an iteration (paper 004, Figures 6 and 10, Table 2)",
+        "GTX280: 20 GFlop/s and more from some million elements on; ν of the five kernels 94 to 120 GB/s.",
+        [(f"N = {n}", e, "f64", 0, f"gen:stencil27:n={e},b={n}", ["multi_row"]) for n in sizes for e in boxes
+         if e**3 * 27 * n * n < 3e7], [("tessera", ["ours"]), ("the paper's five kernels", ["paper"])], "GFlop/s", "edge of the box",
+        program="cg", baseline="the paper's five kernels")
+    dense = (128, 256, 512, 1024, 2048, 4096, 8192) if quick else (128, 256, 512, 1024, 2048, 4096, 8192, 16384)
+    blocks = (8, 16, 32) if quick else (2, 4, 8, 16, 32, 64)
+
+    def kernels(n, b):
+        some = ["plan", "by_column" if b <= 32 else "row_per_thread"] + ([] if n > 4096 else ["block_row", "multi_row"])
+        return some + (["cublas"] if b == 8 else [])
+    for real in ("f32", "f64"):
+        yield Figure(
+            f"004-dense-{real}", f"Dense matrices through block formats, {real} (paper 004, section 6.1)",
+            "All mappings but 1 × 1 blocks are as fast as cublasSgemv or up to 15 % faster; single block row with 8 × 8 blocks reaches its peak at "
+            "sizes 10 times smaller than cuBLAS.",
+            [("dense", n, real, 0, f"dense:n={n},b={b}", kernels(n, b)) for n in dense for b in blocks],
+            [("tessera's plan, best b", ["plan"]), ("block row", ["block_row"]), ("multiple rows", ["multi_row"]),
+             ("by column", ["by_column", "row_per_thread"]), ("cuBLAS gemv", ["cublas"]), ("NumPy's BLAS", ["numpy"])],
+            "GB/s", "n", devices=("cuda", "cpu"), weight=1.5, baseline="cuBLAS gemv")
+
+
+def all_figures(quick):
+    return {f.name: f for made in (figures_002, figures_003, figures_004) for f in made(quick)}

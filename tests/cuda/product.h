@@ -1,0 +1,12 @@
+/* The comparison that every kernel variant must pass; the one that mutants must not. */
+#ifndef TEST_CUDA_PRODUCT_H
+#define TEST_CUDA_PRODUCT_H
+
+#include "variants.h"
+
+/* Runs the variant on every pattern of matrix: any thread order gives the same bits, y is not read
+ * when beta = 0, nothing outside the arrays is touched, and the result is ref's. Fails the test
+ * otherwise. */
+void test_product(tess_ctx *ctx, const test_variant *variant, uint64_t seed);
+
+#endif
