@@ -1,6 +1,6 @@
 /* Plans of parts as a backend, so that products, updates and solvers take them as any other plan.
  * The plan's matrix is the part's own square block: what preconditioners are made from. */
-#include "dist/product.h"
+#include "dist/form.h"
 
 static tess_part_plan *state_of(const tess_plan *plan)
 {
@@ -9,7 +9,8 @@ static tess_part_plan *state_of(const tess_plan *plan)
 
 static tess_status spmv(tess_plan *plan, double alpha, const void *x, double beta, void *y)
 {
-    return tess_part_multiply(state_of(plan), 1, TESS_ORDER_COLUMN_MAJOR, alpha, x, 0, beta, y, 0);
+    tess_part_plan *p = state_of(plan);
+    return p->form->multiply(p, 1, TESS_ORDER_COLUMN_MAJOR, alpha, x, 0, beta, y, 0);
 }
 
 static tess_status spmv_transpose(tess_plan *plan, double alpha, const void *x, double beta,
@@ -21,7 +22,8 @@ static tess_status spmv_transpose(tess_plan *plan, double alpha, const void *x, 
 static tess_status spmm(tess_plan *plan, int k, tess_block_order order, double alpha, const void *X,
                         int64_t ldx, double beta, void *Y, int64_t ldy)
 {
-    return tess_part_multiply(state_of(plan), k, order, alpha, X, ldx, beta, Y, ldy);
+    tess_part_plan *p = state_of(plan);
+    return p->form->multiply(p, k, order, alpha, X, ldx, beta, Y, ldy);
 }
 
 static tess_status sum(tess_plan *plan, double *values, int count)
@@ -103,7 +105,8 @@ static tess_status update_values(tess_plan *plan, const void *values)
     tess_status status = refill(p, values, false, p->own, &p->new_own);
     if (status == TESS_OK)
         status = refill(p, values, true, p->outside, &p->new_outside);
-    return agree(plan, status);
+    TESS_TRY(agree(plan, status));
+    return tess_form_update(p);
 }
 
 /* The own block's, not the caller's: plan->matrix is the own block. */
@@ -117,6 +120,7 @@ static tess_status host_values(tess_plan *plan)
 static void release(tess_plan *plan)
 {
     tess_part_plan *p = state_of(plan);
+    tess_form_close(p);
     tess_halo_close(p->part, &p->one);
     tess_halo_close(p->part, &p->many);
     tess_plan_destroy(p->own);
@@ -133,11 +137,11 @@ static void explain(tess_plan *plan)
     tess_append(
         plan->explain, sizeof plan->explain,
         "part %d of %d: %lld of %lld rows; %lld rows of x come from %d other parts, %lld go "
-        "out; blocks of others' columns by %s\n%s",
+        "out; blocks of others' columns by %s; product form %s\n%s",
         part->comm.rank, part->comm.size, (long long)part->rows,
         (long long)part->row_ends[part->comm.size - 1], (long long)(part->halo * part->block),
         part->receive_count, (long long)(part->sent_count * part->block),
-        p->outside ? p->outside->kernel : "none", tess_plan_explain(p->own));
+        p->outside ? p->outside->kernel : "none", p->form->name, tess_plan_explain(p->own));
 }
 
 /* Its devices are made with the plans: none is opened by name. */
@@ -183,7 +187,8 @@ static tess_status make(tess_part *part, tess_device *device, const tess_plan_op
     p->backend = tess_part_backend;
     p->device.backend = &p->backend;
     p->device.performance = NULL;
-    if (part->same_process)
+    /* A device's loop has the default form inside. */
+    if (part->same_process && tess_form_is_default(options->form))
         p->backend.space = device->backend->part_space;
     /* Vectors that the device does not keep are the host's, wherever products are computed. */
     if (device->threads < 1 && !p->backend.space)
@@ -201,17 +206,22 @@ static tess_status make(tess_part *part, tess_device *device, const tess_plan_op
 }
 
 tess_status tess_plan_create_part(tess_part *part, tess_device *device,
-                                  const tess_plan_options *options, tess_plan **out)
+                                  const tess_plan_options *given, tess_plan **out)
 {
     if (!part || !device || !out)
         return tess_null_argument(part ? part->ctx : NULL, __func__);
     tess_plan *plan = NULL;
-    tess_status status = TESS_CALLOC(part->ctx, 1, &plan);
+    tess_plan_options options;
+    tess_status status = TESS_TAKE_OPTIONS(part->ctx, tess_plan_options, given, &options);
     if (status == TESS_OK)
-        status = make(part, device, options, plan);
+        status = TESS_CALLOC(part->ctx, 1, &plan);
+    if (status == TESS_OK)
+        status = make(part, device, &options, plan);
     status = tess_comm_agree(part->ctx, &part->comm, status);
     if (status == TESS_OK)
         status = tess_halo_open(part, 1, &state_of(plan)->one);
+    if (status == TESS_OK)
+        status = tess_form_open(state_of(plan), options.form, device, &options);
     if (status != TESS_OK) {
         if (plan && plan->state)
             tess_plan_destroy(plan);

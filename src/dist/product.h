@@ -15,6 +15,8 @@ typedef struct tess_halo {
     void *backwards; /* halo -> sent: sums of the transpose */
 } tess_halo;
 
+typedef struct tess_form tess_form; /* form.h */
+
 typedef struct tess_part_plan {
     tess_part *part;
     tess_device device;                 /* what the plan's own `device` points to */
@@ -22,6 +24,8 @@ typedef struct tess_part_plan {
     tess_plan *own, *outside;           /* outside: NULL where the part has no such blocks */
     tess_matrix *new_own, *new_outside; /* with the values of the last update; NULL: none */
     tess_halo one, many;                /* for one vector; for the last k > 1 */
+    const tess_form *form;
+    void *form_state;
     tess_part_times times;
 } tess_part_plan;
 

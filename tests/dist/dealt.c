@@ -53,12 +53,13 @@ static tess_status with_plan(dealt *d, int rank, tess_ctx *ctx, const tess_comm 
 {
     tess_part *part;
     tess_plan *plan;
+    const tess_plan_options options = {.size = sizeof options, .form = d->form};
     memory->fails_in = d->allocation_fails[rank];
     tess_status status = dealt_part(d, ctx, comm, &part);
     if (status != TESS_OK)
         return status;
     status = tess_part_get_info(part, sizeof d->info[rank], &d->info[rank]);
-    status = tess_plan_create_part(part, device, NULL, &plan);
+    status = tess_plan_create_part(part, device, &options, &plan);
     if (status == TESS_OK) {
         status = d->body(d, rank, part, plan);
         tess_plan_destroy(plan);
@@ -86,4 +87,44 @@ static void one_part(int rank, void *user)
 void dealt_run(dealt *d)
 {
     test_team_run(d->team, one_part, d);
+}
+
+dealt dealt_make(const tess_matrix *A, int size, uint64_t seed)
+{
+    dealt d = {.A = A, .size = size, .alpha = 1};
+    for (int r = 0; r < DEALT_MOST; r++)
+        d.allocation_fails[r] = -1;
+    dealt_ranges(&d, seed);
+    d.team = test_team_create(size);
+    return d;
+}
+
+void dealt_all_ok(const dealt *d, uint64_t seed)
+{
+    for (int r = 0; r < d->size; r++)
+        if (d->status[r] != TESS_OK)
+            fail_msg("seed %llu, part %d of %d: %s", (unsigned long long)seed, r, d->size,
+                     d->error[r]);
+}
+
+tess_status dealt_products(dealt *d, int rank, tess_part *part, tess_plan *plan)
+{
+    (void)part;
+    const size_t scalar = tess_type_size(d->A->type);
+    const int64_t first = dealt_row(d, rank);
+    const char *x = (const char *)d->x + (size_t)first * scalar;
+    char *y = (char *)d->y + (size_t)first * scalar;
+    if (d->k == -1)
+        return tess_spmv_transpose(plan, d->alpha, x, d->beta, y);
+    if (d->k == 0)
+        return tess_spmv_dot(plan, d->alpha, x, d->beta, y, x, &d->dot[rank]);
+    if (d->k == 1)
+        return tess_spmv(plan, d->alpha, x, d->beta, y);
+    const bool columns = d->order == TESS_ORDER_COLUMN_MAJOR;
+    const int64_t ld = columns ? d->A->rows : d->k;
+    if (!columns) {
+        x = (const char *)d->x + (size_t)(first * d->k) * scalar;
+        y = (char *)d->y + (size_t)(first * d->k) * scalar;
+    }
+    return tess_spmm(plan, d->k, d->order, d->alpha, x, ld, d->beta, y, ld);
 }

@@ -8,7 +8,7 @@
 const char *parts_name(const char *kind, const char *const *numbers, int count, char name[128]);
 
 /* All products and an update of the values of a random matrix, against `ref`, twice the same bits.
- */
+ * The product forms follow from the seed. */
 void check_products(tess_ctx *ctx, const char *device, uint64_t seed);
 /* Every method with every preconditioner that one part takes too, on 2, 3 and 4 parts named by the
  * first of four numbers, against the whole matrix's residual; `every`: all of them, or a
