@@ -39,7 +39,9 @@ This page is written by `bench/papers/figure20.py` from `bench/results/figure20-
 
 Block rows are sorted by length and dealt out one by one. Each part multiplies its rows, the results go to part 0, and part 0 puts
 them in order (`shuffle`). With λ rows are cut into segments of at most λ blocks, whose results part 0 adds. `halo` is the library's
-own product, `whole` paper 004's. Numbers are speed-ups over one device; copies of x and y are counted.
+own product, `whole` paper 004's. Numbers are speed-ups over one device; copies of x and y are counted. Where an
+input is `gen:`, a generated matrix with the rows and entries of the paper's stands in: equal rows for coater2, a few long rows for
+shermanACb.
 """
 
 

@@ -70,7 +70,7 @@ static void parts_multiply_as_the_whole_does(void **state)
         check_products(ctx, A, NULL, size, seed);
         /* The forms take turns: each meets every number of parts. */
         for (int i = 1; form_of(i, form); i++)
-            if ((seed / 5 + (uint64_t)i) % 2 == 0)
+            if ((seed / 5 + (uint64_t)i) % 3 == 0)
                 check_products(ctx, A, form, size, seed);
         tess_matrix_destroy(A);
     }
@@ -162,12 +162,12 @@ static void check_agreed(const dealt *d, tess_status expected, int culprit)
     }
 }
 
-/* Each allocation of one part in turn, until none is left to fail. */
-static int fail_each_allocation(const tess_matrix *A, const char *form)
+/* Each allocation of one part in turn from number `n` on, until none is left to fail; that number.
+ */
+static int64_t fail_each_allocation(const tess_matrix *A, const char *form, int64_t n)
 {
     void *x = test_vector(A->rows, A->type, 1), *y = test_vector(A->rows, A->type, 2);
-    int failures = 0;
-    for (int64_t n = 0;; n++) {
+    for (;; n++) {
         dealt d = dealt_make(A, 3, 5);
         const int culprit = (int)(n % 3);
         d.form = form;
@@ -182,11 +182,10 @@ static int fail_each_allocation(const tess_matrix *A, const char *form)
             dealt_all_ok(&d, (uint64_t)n);
             break;
         }
-        failures++;
         check_agreed(&d, TESS_ERR_MEMORY, culprit);
     }
     free(x), free(y);
-    return failures;
+    return n;
 }
 
 static void memory_missing_on_one_part_fails_all(void **state)
@@ -194,10 +193,11 @@ static void memory_missing_on_one_part_fails_all(void **state)
     tess_ctx *ctx = test_ctx(state);
     tess_matrix *A = test_matrix(ctx, TEST_RANDOM, 30, 2, 2, TESS_F64, 1);
     char form[40];
-    const int alone = fail_each_allocation(A, NULL);
+    const int64_t alone = fail_each_allocation(A, NULL, 0);
     assert_true(alone > 10);
+    /* Until the plans of the default are made the forms allocate the same. */
     for (int i = 1; form_of(i, form); i++)
-        assert_true(fail_each_allocation(A, form) > alone);
+        assert_true(fail_each_allocation(A, form, alone / 2) > alone + 5);
     tess_matrix_destroy(A);
 }
 
