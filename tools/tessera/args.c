@@ -47,7 +47,7 @@ static const cli_option kernel_options[] = {
     {"params", OPTION_TEXT, offsetof(common_args, params), "LIST",
      "the kernel's parameters, as `bench` prints them", 0, 0},
     {"form", OPTION_TEXT, offsetof(common_args, form), "NAME",
-     "how several parts multiply: halo (default), whole, shuffle, shuffle:lambda=N", 0, 0},
+     "how several parts multiply: halo (default), whole, shuffle[:lambda=N]", 0, 0},
 };
 
 const cli_option *args_common_option(const cli_command *command, size_t index)
