@@ -82,6 +82,7 @@ module tessera
     integer(c_int) :: effort = TESS_EFFORT_MEASURE
     type(c_ptr) :: format = c_null_ptr, kernel = c_null_ptr, params = c_null_ptr
     integer(c_int) :: reproducible = 0, fresh = 0
+    type(c_ptr) :: form = c_null_ptr
   end type
   type, bind(c) :: tess_plan_info
     type(c_ptr) :: format, kernel, params

@@ -7,7 +7,7 @@
 enum { EXIT_DONE = 0, EXIT_USAGE = 2, EXIT_NOT_SOLVED = 1, EXIT_FAILED = 3 };
 
 typedef struct arguments {
-    const char *command, *input, *solver, *device, *rhs, *out, *partition;
+    const char *command, *input, *solver, *device, *rhs, *out, *partition, *form;
     int block, threads, reps, json;
 } arguments;
 

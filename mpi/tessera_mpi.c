@@ -22,6 +22,7 @@ static const char usage_text[] =
     "                  (default: cg or gmres, by what products tell of the matrix)\n"
     "  --block B       blocks of B x B (default: what suits the matrix)\n"
     "  --partition P   who has which rows: contiguous (default), cyclic, metis, scotch\n"
+    "  --form F        how ranks multiply: halo (default), whole, shuffle, shuffle:lambda=N\n"
     "  --device NAME   what each rank computes on (default: cpu:T, T as --threads says)\n"
     "  --threads T     of each rank (default: its share of the node's processors)\n"
     "  --rhs FILE      solve: b (default: the generator's, or A times ones)\n"
@@ -77,7 +78,7 @@ static int parse(int argc, char **argv, run_state *r)
         {"solver", 1, NULL, 's'},    {"block", 1, NULL, 'b'}, {"device", 1, NULL, 'd'},
         {"threads", 1, NULL, 't'},   {"rhs", 1, NULL, 'r'},   {"out", 1, NULL, 'o'},
         {"reps", 1, NULL, 'n'},      {"json", 0, NULL, 'j'},  {"help", 0, NULL, 'h'},
-        {"partition", 1, NULL, 'p'}, {NULL, 0, NULL, 0},
+        {"partition", 1, NULL, 'p'}, {"form", 1, NULL, 'f'},  {NULL, 0, NULL, 0},
     };
     arguments *a = &r->args;
     a->reps = 20;
@@ -89,6 +90,7 @@ static int parse(int argc, char **argv, run_state *r)
                             : c == 'r' ? &a->rhs
                             : c == 'o' ? &a->out
                             : c == 'p' ? &a->partition
+                            : c == 'f' ? &a->form
                                        : NULL;
         if (c == 'h') {
             if (r->rank == 0)
@@ -303,7 +305,8 @@ static int work(run_state *r)
     if (!all_well(r, open_device(r)) || !make_part(r))
         return EXIT_FAILED;
     tess_part_get_info(r->part, sizeof r->info, &r->info);
-    if (!all_well(r, tess_plan_create_part(r->part, r->device, NULL, &r->plan)))
+    const tess_plan_options options = {.size = sizeof options, .form = r->args.form};
+    if (!all_well(r, tess_plan_create_part(r->part, r->device, &options, &r->plan)))
         return EXIT_FAILED;
     r->b = calloc((size_t)r->info.rows + 1, scalar_size(r));
     r->x = calloc((size_t)r->info.rows + 1, scalar_size(r));

@@ -2,22 +2,14 @@
  *
  *     mpirun -n 2 --bind-to core petsc-solve FILE BLOCK TOL REPS METHOD:PC ...
  *
- * bjacobi is PETSc's pbjacobi, ilu0 its bjacobi: one ILU(0) a rank. amg is GAMG, with rigid motions
- * where there are coordinates, amg_other hypre's BoomerAMG; both take AIJ, whose conversion is not
- * counted. The stopping test is on the unpreconditioned residual; the true residual is recomputed.
+ * amg has rigid motions where there are coordinates. Multigrid takes AIJ, whose conversion is not
+ * counted. The true residual is recomputed. petsc_ksp.h has the names.
  */
-#include <petscksp.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "peer_solve.h"
-
-static void check(PetscErrorCode error)
-{
-    if (error)
-        MPI_Abort(PETSC_COMM_WORLD, (int)error);
-}
+#include "petsc_ksp.h"
 
 /* `modes`: rigid motions, NULL without coordinates. */
 static void load(const char *path, int block, Mat *A, Vec *b, MatNullSpace *modes)
@@ -62,29 +54,6 @@ static double now(void)
 {
     MPI_Barrier(PETSC_COMM_WORLD);
     return MPI_Wtime();
-}
-
-static KSP make_solver(Mat A, const char *method, const char *pc_name, double tol)
-{
-    KSP ksp;
-    PC pc;
-    check(KSPCreate(PETSC_COMM_WORLD, &ksp));
-    check(KSPSetOperators(ksp, A, A));
-    check(KSPSetType(ksp, strcmp(method, "bicgstab") == 0 ? KSPBCGS : method));
-    check(KSPGetPC(ksp, &pc));
-    check(PCSetType(pc, strcmp(pc_name, "ilu0") == 0        ? PCBJACOBI
-                        : strcmp(pc_name, "amg") == 0       ? PCGAMG
-                        : strcmp(pc_name, "amg_other") == 0 ? PCHYPRE
-                                                            : PCPBJACOBI));
-    if (strcmp(method, "cg") == 0)
-        check(KSPSetNormType(ksp, KSP_NORM_UNPRECONDITIONED));
-    else
-        check(KSPSetPCSide(ksp, PC_RIGHT));
-    check(KSPSetTolerances(ksp, tol, 0, PETSC_DEFAULT, 10000));
-    check(KSPSetFromOptions(ksp));
-    check(KSPSetUp(ksp));
-    check(KSPSetUpOnBlocks(ksp));
-    return ksp;
 }
 
 static void solve(Mat A, Vec b, double tol, int reps, const char *method, const char *pc)

@@ -512,6 +512,8 @@ typedef struct tess_plan_options {
     int reproducible;   /* 1: bitwise the same result for any number of threads */
     int fresh;          /* 1: search although the choice for such a matrix is remembered, and
                            although the matrix is small */
+    const char *form;   /* of products on several parts: tess_product_form_name; NULL: the first.
+                           One device takes no notice */
 } tess_plan_options;
 
 /* Prepares A for repeated products on a device. The plan refers to A's arrays where it can, so A
@@ -644,6 +646,8 @@ typedef struct tess_predict_options {
     double latency_seconds; /* one message between two devices; 0: 2e-6 */
     const char *partition;  /* which device has which rows: a name of tess_partition_create; NULL:
                                contiguous */
+    int shared;             /* 1: the devices are parts of this one ("cuda:0,0", "cpu:1,1" beside
+                               cpu:2) and share its memory's throughput */
 } tess_predict_options;
 
 /* One way to run the product. Times are in the mean (`seconds`) and at best. 0: the model does not
@@ -1419,6 +1423,22 @@ TESS_API tess_status tess_part_collect_vector(tess_part *part, const void *mine,
  * of the part's own square block. `device` computes; its products overlap with the messages. */
 TESS_API tess_status tess_plan_create_part(tess_part *part, tess_device *device,
                                            const tess_plan_options *options, tess_plan **out);
+
+/* How parts compute y = A x together: options.form of their plans, "NAME" or "NAME:key=value".
+ *
+ *   halo      the owner of a row of y computes it. Of x only the halo travels, while the blocks of
+ *             own columns are multiplied
+ *   whole     the same, but all of x goes to every part before the product (paper 004)
+ *   shuffle   block rows are sorted by length and dealt out one by one, whoever owns them. All of x
+ *             goes to every part, and all results to part 0, which puts them in order (paper 003).
+ *             lambda=N cuts rows into segments of at most N blocks, whose results part 0 adds
+ *
+ * The last two are for comparison. They keep a second copy of the blocks, and solvers on GPUs then
+ * have their vectors in host memory. Transposes are those of halo. All parts name the same form.
+ *
+ * The names, i = 0, 1, ..., and a line about each; NULL past the last. */
+TESS_API const char *tess_product_form_name(int i);
+TESS_API const char *tess_product_form_summary(int i);
 
 /* Seconds that this part's plan has spent so far. */
 typedef struct tess_part_times {

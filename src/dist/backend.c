@@ -1,16 +1,40 @@
 /* The backend `part`, whose plans products, updates and solvers take as any other. The plan's
  * matrix is the part's own square block, from which preconditioners are made. */
-#include "dist/product.h"
+#include "dist/form.h"
 
 static tess_part_plan *state_of(const tess_plan *plan)
 {
     return plan->state;
 }
 
-/* By the device itself, where it multiplies parts. */
+static tess_status agree(tess_plan *plan, tess_status status)
+{
+    tess_part *part = state_of(plan)->part;
+    return tess_comm_agree(part->ctx, &part->comm, status);
+}
+
+/* The forms of the papers read vectors in host memory. */
+static tess_status multiply_by_form(tess_plan *plan, const tess_part_product *product)
+{
+    tess_part_plan *p = state_of(plan);
+    tess_device *device = p->own->device;
+    tess_status status = TESS_OK;
+    if (device->backend->owns && p->part->rows > 0 &&
+        (device->backend->owns(device, product->X) || device->backend->owns(device, product->Y)))
+        status = tess_fail(plan->ctx, TESS_ERR_UNSUPPORTED,
+                           "product form '%s' takes vectors in host memory; the default form, "
+                           "halo, takes those in a device's",
+                           p->form->name);
+    TESS_TRY(agree(plan, status));
+    return p->form->multiply(p, product);
+}
+
+/* The default form is the device's own, where it multiplies parts. */
 static tess_status multiply(tess_plan *plan, const tess_part_product *product)
 {
     tess_part_plan *p = state_of(plan);
+    if (p->form->multiply && !product->transpose)
+        return multiply_by_form(plan, product);
     if (!plan->local || !plan->local->backend->part_multiply)
         return tess_part_multiply(p, product);
     const double started = tess_seconds();
@@ -75,12 +99,6 @@ static tess_status sum_wait(tess_plan *plan, double *values)
     const tess_status status = tess_part_sum_wait(p->part, values);
     p->times.sums += tess_seconds() - started;
     return status;
-}
-
-static tess_status agree(tess_plan *plan, tess_status status)
-{
-    tess_part *part = state_of(plan)->part;
-    return tess_comm_agree(part->ctx, &part->comm, status);
 }
 
 static double host_dot(const tess_matrix *A, const void *x, const void *y)
@@ -148,7 +166,8 @@ static tess_status update_values(tess_plan *plan, const void *values)
     tess_status status = refill(p, values, false, p->own, &p->new_own);
     if (status == TESS_OK)
         status = refill(p, values, true, p->outside, &p->new_outside);
-    return agree(plan, status);
+    TESS_TRY(agree(plan, status));
+    return tess_form_update(p);
 }
 
 /* plan->values are those of the own block, because plan->matrix is the own block. */
@@ -164,6 +183,7 @@ static void release(tess_plan *plan)
     tess_part_plan *p = state_of(plan);
     if (plan->local && plan->local->backend->part_release)
         plan->local->backend->part_release(plan);
+    tess_form_close(p);
     tess_halo_close(p->part, &p->one);
     tess_halo_close(p->part, &p->many);
     tess_plan_destroy(p->own);
@@ -180,11 +200,11 @@ static void explain(tess_plan *plan)
     tess_append(
         plan->explain, sizeof plan->explain,
         "part %d of %d: %lld of %lld rows; %lld rows of x come from %d other parts, %lld go "
-        "out; blocks of others' columns by %s\n%s",
+        "out; blocks of others' columns by %s; product form %s\n%s",
         part->comm.rank, part->comm.size, (long long)part->rows,
         (long long)part->row_ends[part->comm.size - 1], (long long)(part->halo * part->block),
         part->receive_count, (long long)(part->sent_count * part->block),
-        p->outside ? p->outside->kernel : "none", tess_plan_explain(p->own));
+        p->outside ? p->outside->kernel : "none", p->form->name, tess_plan_explain(p->own));
 }
 
 /* A device of this backend is made with its plan; none is opened by name. */
@@ -231,7 +251,8 @@ static tess_status make(tess_part *part, tess_device *device, const tess_plan_op
     p->backend = tess_part_backend;
     p->device.backend = &p->backend;
     p->device.performance = NULL;
-    if (part->same_process)
+    /* A device's loop has the default form inside. */
+    if (part->same_process && tess_form_is_default(options->form))
         p->backend.space = device->backend->part_space;
     /* Where the device keeps no vectors, the host's threads do the vector operations. */
     if (device->threads < 1 && !p->backend.space)
@@ -249,17 +270,22 @@ static tess_status make(tess_part *part, tess_device *device, const tess_plan_op
 }
 
 tess_status tess_plan_create_part(tess_part *part, tess_device *device,
-                                  const tess_plan_options *options, tess_plan **out)
+                                  const tess_plan_options *given, tess_plan **out)
 {
     if (!part || !device || !out)
         return tess_null_argument(part ? part->ctx : NULL, __func__);
     tess_plan *plan = NULL;
-    tess_status status = TESS_CALLOC(part->ctx, 1, &plan);
+    tess_plan_options options;
+    tess_status status = TESS_TAKE_OPTIONS(part->ctx, tess_plan_options, given, &options);
     if (status == TESS_OK)
-        status = make(part, device, options, plan);
+        status = TESS_CALLOC(part->ctx, 1, &plan);
+    if (status == TESS_OK)
+        status = make(part, device, &options, plan);
     status = tess_comm_agree(part->ctx, &part->comm, status);
     if (status == TESS_OK)
         status = tess_halo_open(part, 1, &state_of(plan)->one);
+    if (status == TESS_OK)
+        status = tess_form_open(state_of(plan), options.form, device, &options);
     if (status != TESS_OK) {
         if (plan && plan->state)
             tess_plan_destroy(plan);

@@ -15,8 +15,8 @@ void tess_part_destroy(tess_part *part)
     tess_matrix_destroy(part->outside);
     rows_free(ctx, &part->own_rows);
     rows_free(ctx, &part->outside_rows);
-    TESS_FREE(ctx, part->firsts, part->row_ends, part->numbers, part->boundary, part->sent,
-              part->receives, part->sends, part->sums, part);
+    TESS_FREE(ctx, part->firsts, part->row_ends, part->numbers, part->boundary, part->halo_columns,
+              part->sent, part->receives, part->sends, part->sums, part);
 }
 
 /* ---- Sizes, which must fit together ---- */
@@ -212,7 +212,11 @@ static tess_status fill(tess_part *part, const tess_part_view *v)
                                (long long)part->halo);
     }
     if (status == TESS_OK)
+        status = TESS_ALLOC(ctx, part->halo, &part->halo_columns);
+    if (status == TESS_OK) {
+        memcpy(part->halo_columns, halo, (size_t)part->halo * sizeof *halo);
         status = split(part, v, halo);
+    }
     if (status == TESS_OK)
         status = tess_part_fill(part, v->values, false, &part->own);
     if (status == TESS_OK)

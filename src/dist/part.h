@@ -56,9 +56,10 @@ struct tess_part {
                           the partition keeps the order */
     tess_part_rows own_rows, outside_rows;
     tess_matrix *own, *outside;
-    int64_t *boundary; /* of each block row of `outside`: its number in `own` */
-    int64_t halo;      /* block columns that come from others */
-    int64_t *sent;     /* the block rows that go to others, grouped by receiver */
+    int64_t *boundary;     /* of each block row of `outside`: its number in `own` */
+    int64_t halo;          /* block columns that come from others */
+    int64_t *halo_columns; /* which, sorted */
+    int64_t *sent;         /* the block rows that go to others, grouped by receiver */
     int64_t sent_count;
     tess_part_peer *receives, *sends;
     int receive_count, send_count;

@@ -85,6 +85,24 @@ static caller_vectors vectors_of(const void *data, tess_block_order order, int64
 
 typedef enum row_move { PACK, ADD } row_move;
 
+/* One block row of one vector, none of it padding. */
+static void move_block(const tess_part *part, row_move move, int64_t row, int64_t at, double alpha,
+                       char *x, void *buffer)
+{
+    const size_t scalar = tess_type_size(part->type);
+    if (move == PACK)
+        memcpy((char *)buffer + (size_t)at * scalar, x + (size_t)row * scalar,
+               (size_t)part->block * scalar);
+    else if (part->type == TESS_F64)
+        for (int32_t i = 0; i < part->block; i++)
+            ((double *)(void *)x)[row + i] += alpha * ((double *)buffer)[at + i];
+    else
+        for (int32_t i = 0; i < part->block; i++)
+            tess_put(x, part->type, row + i,
+                     tess_get(x, part->type, row + i) +
+                         alpha * tess_get(buffer, part->type, at + i));
+}
+
 /* PACK copies block rows `list` of the caller's vectors to the buffer. ADD adds alpha times the
  * buffer to them. Rows of padding are packed as 0 and never added. */
 static void move_rows(const tess_part *part, row_move move, const int64_t *list, int64_t count,
@@ -92,6 +110,10 @@ static void move_rows(const tess_part *part, row_move move, const int64_t *list,
 {
     const tess_type type = part->type;
     for (int64_t n = 0; n < count; n++) {
+        if (k == 1 && (list[n] + 1) * part->block <= part->rows) {
+            move_block(part, move, list[n] * part->block, n * part->block, alpha, x.data, buffer);
+            continue;
+        }
         for (int32_t i = 0; i < part->block; i++) {
             const int64_t row = list[n] * part->block + i, at = (n * part->block + i) * k;
             for (int v = 0; v < k; v++) {

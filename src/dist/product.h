@@ -15,6 +15,8 @@ typedef struct tess_halo {
     void *backwards; /* halo -> sent: sums of the transpose */
 } tess_halo;
 
+typedef struct tess_form tess_form; /* form.h */
+
 typedef struct tess_part_plan {
     tess_part *part;
     tess_device device;       /* to which `device` of the tess_plan points */
@@ -23,6 +25,8 @@ typedef struct tess_part_plan {
     tess_matrix *new_own, *new_outside; /* with the values of the last update; NULL: none */
     tess_halo one, many;                /* for one vector; for the last k > 1 */
     void *exchange; /* of a device that multiplies parts itself; NULL: not yet */
+    const tess_form *form;
+    void *form_state;
     tess_part_times times;
 } tess_part_plan;
 

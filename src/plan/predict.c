@@ -262,6 +262,9 @@ tess_status tess_predict(tess_ctx *ctx, const tess_matrix *A, tess_device *devic
                          "tess_predict: link_bandwidth = %g, sync_seconds = %g and "
                          "latency_seconds = %g: all are at least 0",
                          options->link_bandwidth, options->sync_seconds, options->latency_seconds);
+    if (options->shared != 0 && options->shared != 1)
+        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_predict: shared = %d is neither 0 nor 1",
+                         options->shared);
     prediction *p;
     TESS_TRY(TESS_CALLOC(ctx, 1, &p));
     p->ctx = ctx;

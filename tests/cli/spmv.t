@@ -111,3 +111,14 @@ NumPy's format, and standard output, where the report goes to stderr.
   $ tessera spmv gen:stencil27:n=6,b=3 --device ref --format nosuch
   2> tessera: device 'ref' has no format 'nosuch', only 'bsr'
   [2]
+
+Several parts multiply in one of several forms, whose results differ by rounding.
+
+  $ for form in halo whole shuffle shuffle:lambda=3; do tessera spmv gen:powerlaw:rows=60,avg=4,b=2,long=2,length=40 --device cpu:1,1,1 --form $form | grep -c '^result   correct'; done
+  1
+  1
+  1
+  1
+  $ tessera spmv gen:stencil7:n=3,b=2 --device cpu:1,1 --form shufle
+  2> tessera: part 0 of 2: unknown product form 'shufle' (nearest: 'shuffle')
+  [2]

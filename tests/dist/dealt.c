@@ -72,6 +72,7 @@ static tess_status with_plan(dealt *d, int rank, tess_ctx *ctx, const tess_comm 
     tess_part *part;
     tess_plan *plan;
     const int64_t before = memory->bytes;
+    const tess_plan_options options = {.size = sizeof options, .form = d->form};
     memory->fails_in = d->allocation_fails[rank];
     memory->peak = 0;
     tess_status status = dealt_part(d, ctx, comm, &part);
@@ -80,7 +81,7 @@ static tess_status with_plan(dealt *d, int rank, tess_ctx *ctx, const tess_comm 
     if (status != TESS_OK)
         return status;
     status = tess_part_get_info(part, sizeof d->info[rank], &d->info[rank]);
-    status = tess_plan_create_part(part, device, NULL, &plan);
+    status = tess_plan_create_part(part, device, &options, &plan);
     if (status == TESS_OK) {
         status = d->body(d, rank, part, plan);
         tess_plan_destroy(plan);
@@ -108,4 +109,26 @@ static void one_part(int rank, void *user)
 void dealt_run(dealt *d)
 {
     test_team_run(d->team, one_part, d);
+}
+
+tess_status dealt_products(dealt *d, int rank, tess_part *part, tess_plan *plan)
+{
+    (void)part;
+    const size_t scalar = tess_type_size(d->A->type);
+    const int64_t first = dealt_row(d, rank);
+    const char *x = (const char *)d->x + (size_t)first * scalar;
+    char *y = (char *)d->y + (size_t)first * scalar;
+    if (d->k == -1)
+        return tess_spmv_transpose(plan, d->alpha, x, d->beta, y);
+    if (d->k == 0)
+        return tess_spmv_dot(plan, d->alpha, x, d->beta, y, x, &d->dot[rank]);
+    if (d->k == 1)
+        return tess_spmv(plan, d->alpha, x, d->beta, y);
+    const bool columns = d->order == TESS_ORDER_COLUMN_MAJOR;
+    const int64_t ld = columns ? d->A->rows : d->k;
+    if (!columns) {
+        x = (const char *)d->x + (size_t)(first * d->k) * scalar;
+        y = (char *)d->y + (size_t)(first * d->k) * scalar;
+    }
+    return tess_spmm(plan, d->k, d->order, d->alpha, x, ld, d->beta, y, ld);
 }

@@ -16,7 +16,7 @@ typedef struct dealt {
     int size;                       /* parts */
     int64_t firsts[DEALT_MOST + 1]; /* block rows */
     test_team *team;
-    const char *device;
+    const char *device, *form; /* NULL: the default */
     /* What the parts saw. */
     tess_status status[DEALT_MOST];
     char error[DEALT_MOST][1024];
@@ -45,6 +45,9 @@ void dealt_ok(const dealt *d, uint64_t seed);
 tess_status dealt_part(const dealt *d, tess_ctx *ctx, const tess_comm *comm, tess_part **out);
 /* The first scalar row of a part. */
 int64_t dealt_row(const dealt *d, int rank);
+/* A body: y = alpha A x + beta y of the whole vectors x and y, for k = -1 by A's transpose, for k =
+ * 0 with x . y in `dot`, for k > 1 of k vectors. */
+tess_status dealt_products(dealt *d, int rank, tess_part *part, tess_plan *plan);
 /* Makes the parts and their plans and runs the body on all of them. */
 void dealt_run(dealt *d);
 

@@ -203,15 +203,18 @@ static void check_pieces(const subject *s)
 
 static void check_subject(tess_ctx *ctx, const char *name, uint64_t seed, bool by_part)
 {
+    static const char *const forms[] = {NULL, "whole", "shuffle", "shuffle:lambda=2"};
+    const tess_plan_options options = {.size = sizeof options, .form = forms[seed / 4 % 4]};
     char what[160];
     tess_matrix *A = dealt_draw(ctx, seed), *T;
     tess_device *device;
     subject s = {.A = A, .what = what, .bytes = (size_t)A->rows * tess_type_size(A->type)};
-    snprintf(what, sizeof what, "seed %llu on %s", (unsigned long long)seed, name);
+    snprintf(what, sizeof what, "seed %llu on %s, form %s", (unsigned long long)seed, name,
+             options.form ? options.form : "of the device");
     assert_int_equal(tess_matrix_transpose(ctx, A, &T), TESS_OK);
     s.T = T;
     if (tess_device_open(ctx, name, &device) != TESS_OK ||
-        tess_plan_create(ctx, A, device, NULL, &s.plan) != TESS_OK)
+        tess_plan_create(ctx, A, device, &options, &s.plan) != TESS_OK)
         fail_msg("%s: %s", what, tess_ctx_error(ctx));
     s.x = test_vector(A->rows + 1, A->type, seed + 1);
     s.y0 = test_vector(A->rows + 1, A->type, 7);

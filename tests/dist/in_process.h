@@ -8,7 +8,7 @@
 const char *parts_name(const char *kind, const char *const *numbers, int count, char name[128]);
 
 /* All products and an update of the values of a random matrix, against `ref`, twice the same bits.
- */
+ * The product forms follow from the seed. */
 void check_products(tess_ctx *ctx, const char *device, uint64_t seed);
 /* The same with a pointer a part, in memory of the parts' devices. */
 void check_by_part(tess_ctx *ctx, const char *device, uint64_t seed);

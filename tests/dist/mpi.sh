@@ -63,6 +63,19 @@ expect 0 3 solve gen:elasticity:n=5 --partition cyclic --solver cg:pc=bjacobi
 expect 3 3 spmv gen:cdr:n=5 --partition circle
 [ "$(grep -c "unknown partition 'circle'" "$folder/err")" = 1 ] || { bad=1; echo "not one sentence:"; cat "$folder/err"; }
 
+# Every form of the product, the same bits in two runs.
+for form in halo whole shuffle shuffle:lambda=2; do
+    for ranks in 1 2 3 4; do
+        expect 0 $ranks spmv $input --reps 1 --form $form --out "$folder/y.$ranks"
+        same "$folder/y.1" "$folder/y.$ranks" || { bad=1; echo "form $form: y differs on $ranks ranks"; }
+        expect 0 $ranks spmv $input --reps 1 --form $form --out "$folder/again"
+        cmp -s "$folder/y.$ranks" "$folder/again" || { bad=1; echo "form $form: other bits on $ranks ranks"; }
+    done
+    expect 0 3 solve gen:elasticity:n=5 --form $form --solver cg:pc=bjacobi
+done
+expect 3 3 spmv gen:cdr:n=5 --form shuffle:lamda=2
+[ "$(grep -c "'lambda'" "$folder/err")" = 1 ] || { bad=1; echo "not one sentence:"; cat "$folder/err"; }
+
 # A .tess file is read by ranges; the last rank has a folder without it, and all say so.
 "$1/tessera" generate gen:stencil7:n=9,b=3 "$folder/A.tess" >/dev/null || bad=1
 expect 0 1 spmv gen:stencil7:n=9,b=3 --reps 1 --out "$folder/y.1"

@@ -59,6 +59,30 @@ static void all_methods_and_preconditioners_solve(void **state)
     check_all_solves(test_ctx(state), "cpu:", one, true);
 }
 
+static void solvers_run_in_every_form(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    tess_matrix *A = dealt_dominant(ctx, 30, 2, true, 3);
+    tess_device *device = test_device(ctx, "cpu:1,1,1");
+    double *b = test_vector(A->rows, TESS_F64, 3), *x = calloc((size_t)A->rows, sizeof *x);
+    for (int i = 0; tess_product_form_name(i); i++) {
+        const tess_plan_options options = {.size = sizeof options,
+                                           .form = tess_product_form_name(i)};
+        tess_plan *plan;
+        tess_result result;
+        assert_int_equal(tess_plan_create(ctx, A, device, &options, &plan), TESS_OK);
+        assert_non_null(strstr(tess_plan_explain(plan), options.form));
+        memset(x, 0, (size_t)A->rows * sizeof *x);
+        assert_int_equal(tess_solve(plan, "cg:pc=bjacobi", b, x, &result), TESS_OK);
+        if (!(dealt_residual(A, b, x) <= 1.1e-8))
+            fail_msg("form %s: %s", options.form, result.text);
+        tess_plan_destroy(plan);
+    }
+    free(b), free(x);
+    tess_device_close(device);
+    tess_matrix_destroy(A);
+}
+
 /* Solvers that begin with the whole matrix: it is here, in this process. */
 static void whole_matrix_options_work(void **state)
 {
@@ -373,6 +397,7 @@ int main(void)
         cmocka_unit_test(products_take_a_pointer_a_part),
         cmocka_unit_test(pointers_by_part_are_checked),
         cmocka_unit_test(all_methods_and_preconditioners_solve),
+        cmocka_unit_test(solvers_run_in_every_form),
         cmocka_unit_test(whole_matrix_options_work),
         cmocka_unit_test(bad_names_are_explained),
         cmocka_unit_test(rectangles_are_refused),

@@ -250,6 +250,33 @@ static void weak_scaling_keeps_the_work_of_a_device(void **state)
     tess_prediction_destroy(p);
 }
 
+/* Parts of one device compute as fast as it does alone; their messages come on top. */
+static void shared_devices_have_the_speed_of_one(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    const tess_predict_options options = {
+        .size = sizeof options, .devices = 4, .latency_seconds = 3e-6, .shared = 1};
+    const tess_predict_options wrong = {.size = sizeof wrong, .shared = 2};
+    tess_matrix *A;
+    tess_prediction *p;
+    assert_int_equal(tess_matrix_generate(ctx, "stencil27:n=12,b=3", &A, NULL), TESS_OK);
+    tess_device *device = test_device(ctx, "cpu:2");
+    assert_int_equal(tess_predict(ctx, A, device, &options, &p), TESS_OK);
+    assert_int_equal(p->solve_count, 3);
+    for (int64_t i = 1; i < p->solve_count; i++) {
+        const tess_predicted_solve *s = &p->solves[i], *one = &p->solves[0];
+        assert_true(s->spmv == one->spmv && s->dot == one->dot && s->residual == one->residual);
+        assert_true(s->halo > s->messages * 3e-6 && s->sums > 0);
+        assert_true(fabs(s->iteration - one->iteration - s->halo - s->sums) < 1e-12);
+        assert_true(s->speedup < 1);
+    }
+    tess_prediction_destroy(p);
+    assert_int_equal(tess_predict(ctx, A, device, &wrong, &p), TESS_ERR_ARGUMENT);
+    assert_non_null(strstr(tess_ctx_error(ctx), "shared = 2"));
+    tess_device_close(device);
+    tess_matrix_destroy(A);
+}
+
 /* Eq. 10: 2 x 2 blocks of which one entry in four is not 0. */
 static void useful_flops_are_those_of_entries(void **state)
 {
@@ -293,6 +320,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(several_devices_receive_their_real_halo),
         cmocka_unit_test(weak_scaling_keeps_the_work_of_a_device),
+        cmocka_unit_test(shared_devices_have_the_speed_of_one),
         cmocka_unit_test(useful_flops_are_those_of_entries),
         cmocka_unit_test(kernels_come_fastest_first_and_best_is_no_slower),
         cmocka_unit_test(rows_in_lanes_move_and_keep_their_zeros),

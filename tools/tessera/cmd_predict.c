@@ -9,7 +9,7 @@ typedef struct predict_args {
     common_args common;
     int64_t devices;
     double link, sync, latency;
-    bool check;
+    bool check, shared;
     const char *map, *partition;
 } predict_args;
 
@@ -224,7 +224,8 @@ static int predict(cli_app *app, const predict_args *args, const tess_matrix *A,
                                           .link_bandwidth = 1e9 * args->link,
                                           .sync_seconds = 1e-6 * args->sync,
                                           .latency_seconds = 1e-6 * args->latency,
-                                          .partition = args->partition};
+                                          .partition = args->partition,
+                                          .shared = args->shared};
     TRY_CALL(app, tess_predict(app->ctx, A, device, &options, p));
     if (args->check) {
         m->kernels = calloc((size_t)(*p)->kernel_count + 1, sizeof *m->kernels);
@@ -298,6 +299,8 @@ static const cli_option options[] = {
      "microseconds a message between two devices takes (default: 2)", 0, 1000000},
     {"partition", OPTION_TEXT, offsetof(predict_args, partition), "NAME",
      "which device has which rows (default: contiguous)", 0, 0},
+    {"shared", OPTION_FLAG, offsetof(predict_args, shared), NULL,
+     "the devices are parts of one and share its memory, as cuda:0,0 does", 0, 0},
     {"check", OPTION_FLAG, offsetof(predict_args, check), NULL,
      "run it too, and say how far off the predictions are", 0, 0},
     {"map", OPTION_TEXT, offsetof(predict_args, map), "FILE",

@@ -61,12 +61,13 @@ enum { OPERANDS_MAX = 8 };
 /* First member of every command's argument struct. */
 typedef struct common_args {
     bool help, json, verbose;
-    int64_t threads;                      /* 0: all */
-    const char *device;                   /* NULL: the best there is; only with USES_DEVICE */
-    type_choice type;                     /* only with USES_TYPE */
-    block_choice block;                   /* only with USES_BLOCK */
-    bool as_it_is;                        /* without --block a file keeps the blocks it has */
-    const char *format, *kernel, *params; /* of the plan, NULL: the library's; with USES_KERNEL */
+    int64_t threads;    /* 0: all */
+    const char *device; /* NULL: the best there is; only with USES_DEVICE */
+    type_choice type;   /* only with USES_TYPE */
+    block_choice block; /* only with USES_BLOCK */
+    bool as_it_is;      /* without --block a file keeps the blocks it has */
+    const char *format, *kernel, *params, *form; /* of the plan, NULL: the library's; with
+                                                    USES_KERNEL */
     const char *operands[OPERANDS_MAX];
     int operand_count;
 } common_args;
@@ -215,7 +216,7 @@ tess_device *open_device_for(cli_app *app, const common_args *common, const tess
                              int *exit_status);
 tess_device *open_device(cli_app *app, const common_args *common, int *exit_status);
 
-/* A plan of A with what --format, --kernel and --params say. */
+/* A plan of A with what --format, --kernel, --params and --form say. */
 tess_status create_plan(cli_app *app, const common_args *common, const tess_matrix *A,
                         tess_device *device, tess_plan **out);
 

@@ -171,8 +171,10 @@ tess_device_info device_info(const tess_device *device)
 tess_status create_plan(cli_app *app, const common_args *common, const tess_matrix *A,
                         tess_device *device, tess_plan **out)
 {
-    const tess_plan_options options = {
-        .format = common->format, .kernel = common->kernel, .params = common->params};
+    const tess_plan_options options = {.format = common->format,
+                                       .kernel = common->kernel,
+                                       .params = common->params,
+                                       .form = common->form};
     return tess_plan_create(app->ctx, A, device, &options, out);
 }
 

@@ -205,6 +205,7 @@ typedef struct tess_model_split {
 typedef struct tess_link {
     tess_sigmoid transfer; /* between two devices */
     double sync_seconds, latency_seconds;
+    bool shared; /* the devices are parts of one: together they compute as fast as it does alone */
     const tess_model_split *split; /* NULL: even shares, and eq. 11's direct copies of all of p */
 } tess_link;
 

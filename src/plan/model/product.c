@@ -146,8 +146,9 @@ tess_link tess_model_link(const tess_model *model, const tess_predict_options *o
     tess_link link = {.transfer = {.mu = 19, .sigma = 1.4, .nu = default_link},
                       .sync_seconds =
                           options->sync_seconds > 0 ? options->sync_seconds : default_sync,
-                      .latency_seconds = options->latency_seconds > 0 ? options->latency_seconds
-                                                                      : default_latency};
+                      .latency_seconds =
+                          options->latency_seconds > 0 ? options->latency_seconds : default_latency,
+                      .shared = options->shared};
     for (int64_t i = 0; i < model->curve_count; i++)
         if (strcmp(model->curves[i].name, TESS_MODEL_COPIES) == 0)
             link.transfer = model->curves[i].average;
@@ -189,8 +190,10 @@ bool tess_model_iteration(const tess_model *model, const tess_model_problem *pro
                           const tess_link *link, bool best, tess_iteration *out)
 {
     const tess_model_split *split = devices > 1 && link ? link->split : NULL;
+    const bool shared = devices > 1 && link && link->shared;
     /* As many devices as would have shares like the largest part's. */
-    double n = split ? 1 / split->bytes : devices, rows = split ? 1 / split->rows : devices;
+    double n = shared ? 1 : split ? 1 / split->bytes : devices;
+    double rows = shared ? 1 : split ? 1 / split->rows : devices;
     double vector = problem->rows / rows * (double)tess_type_size(problem->type);
     double touched = TOUCHED * vector, once = seconds_at_once(model, problem, devices, best);
     double spmv = spmv_beside(model, problem, n, touched, best);
@@ -220,6 +223,11 @@ bool tess_model_iteration(const tess_model *model, const tess_model_problem *pro
                          .flops = 2 * problem->stored + 13 * problem->rows};
     if (devices > 1)
         communicate(problem, link, devices, &it);
+    if (shared && split) { /* every part's halo is read and written in the memory of all */
+        it.halo = passes * 2 * devices * split->halo / load.bytes +
+                  split->messages * link->latency_seconds;
+        it.communication = it.halo + it.sums;
+    }
     it.seconds = it.spmv + it.dot + it.residual + it.direction + it.communication;
     *out = it;
     return true;

@@ -1,0 +1,200 @@
+#!/usr/bin/env python3
+"""Several parts of one machine: measures, and writes docs/performance/parts.md.
+
+    ./run bench-parts                             builds what is needed, measures this machine's CPU, writes the page
+    bench/parts.py --cpu NAME                     the same with what is in build/bin: 4 to 6 minutes on two cores
+    bench/parts.py --cuda NAME --device cuda:0    the parts of one GPU and the model for two of them
+    bench/parts.py                                the page alone, from bench/results/parts-*.json
+
+On a CPU, `tessera_bench_parts` runs four ways in turns in one MPI program: one process with a thread a core, one process with
+a part a core, a rank a core, and PETSc's MPIBAIJ on the same ranks. Medians count, every result is verified, and a ratio
+is of times in one run. --calibrate measures the performance model of this machine first, some minutes more, and keeps it in
+build/parts for later runs; without it the model that is built in for the most similar machine stands in. Standard library
+only."""
+import argparse
+import datetime
+import json
+import os
+import platform
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(ROOT, "bench"))
+import report_parts  # noqa: E402
+from report_common import box, save  # noqa: E402
+
+RESULTS = os.path.join(ROOT, "bench", "results", "parts-%s.json")
+KEPT = os.path.join(ROOT, "build", "parts")
+CG, BICGSTAB = "cg:pc=bjacobi,tol=1e-8", "bicgstab:pc=ilu0,tol=1e-8"
+# Matrices beyond the cache: four times 36 MB and more.
+CONTESTS = [("gen:stencil27:n=48,b=3", ["spmv+", CG]), ("gen:elasticity:n=40", ["spmv+", CG]), ("gen:stencil7:n=60,b=4", ["spmv+"]),
+            ("gen:cdr:n=52,b=4", ["spmv+", BICGSTAB])]
+SHORT = [("gen:stencil27:n=20,b=3", ["spmv+", CG]), ("gen:cdr:n=20,b=4", ["spmv+", BICGSTAB])]
+ITERATION = "iteration:cg:pc=jacobi"
+DEVICE_ROUNDS, FEW, MANY = 3, 20, 80  # of the GPU's iterations: a long solve less a short one
+
+
+def model_cases(small, large):
+    """Stencils of 1 x 1 to 8 x 8 blocks whose products move about so many bytes; 0: none of that size."""
+    kinds = [(7, small), (7, large), (27, large)]
+    return [f"gen:stencil{points}:n={box(points, b, size)},b={b}" for b in (1, 2, 4, 8) for points, size in kinds if size]
+
+
+def processor():
+    with open("/proc/cpuinfo", encoding="utf-8") as file:
+        names = [line.split(":")[1].strip() for line in file if line.startswith("model name")]
+    return names[0] if names else platform.machine()
+
+
+def revision():
+    command = ["git", "-C", ROOT, "describe", "--always", "--dirty"]
+    return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+
+
+def environment(**more):
+    """Wisdom and model of this bench's own."""
+    return {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+            "TESSERA_WISDOM": os.path.join(KEPT, "wisdom.json"), **more}
+
+
+def run(command, **more):
+    done = subprocess.run(command, capture_output=True, text=True, env=environment(**more), check=False)
+    if done.returncode:
+        sys.exit(" ".join(command) + "\n" + done.stdout[-2000:] + done.stderr[-2000:])
+    return done.stdout
+
+
+def tessera(options, *words, **more):
+    return json.loads(run([os.path.join(options.bin, "tessera"), *words, "--json"], **more))
+
+
+def prepare(options, device):
+    """A model of the device, and no wisdom of an earlier run."""
+    os.makedirs(KEPT, exist_ok=True)
+    wisdom, model = os.path.join(KEPT, "wisdom.json"), os.path.join(KEPT, "model.json")
+    if os.path.exists(wisdom):
+        os.remove(wisdom)
+    if options.calibrate:
+        started = time.monotonic()
+        run([os.path.join(options.bin, "tessera"), "calibrate", "--device", device, "--type", "f64", "--blocks", "0,1,2,3,4,8",
+             "--megabytes", "256", "--out", model])
+        print(f"calibrated {device} in {time.monotonic() - started:.0f} s", flush=True)
+
+
+def scaling(options):
+    """Strong and weak scaling to 1024 devices, by the model alone: a machine that need not be here."""
+    found = {}
+    for title, words in (("an H200 a part", ["--device", "profile:h200"]),):
+        p = tessera(options, "predict", "gen:stencil27:n=80,b=3", *words, "--devices", "1024", "--link", "200", "--latency", "5")
+        keys = ("devices", "cg_seconds", "halo_seconds", "sum_seconds", "direct_seconds", "through_host_seconds", "speedup", "halo_bytes")
+        found[title] = {"input": "gen:stencil27:n=80,b=3", "model": p["model"], "density": p["density"], "link": 200, "latency": 5,
+                        **{part: [{k: s[k] for k in keys} for s in p[name]] for part, name in (("strong", "predictions"), ("weak", "weak"))}}
+    return found
+
+
+# ---- CPU ----
+
+def contest(options, case, rounds, seconds, works):
+    started = time.monotonic()
+    launch = [options.mpirun, "-n", str(options.ranks), "--bind-to", "none", os.path.join(options.bin, "tessera_bench_parts")]
+    if options.oversubscribe:
+        launch[1:1] = ["--oversubscribe"]
+    text = run([*launch, case, str(rounds), str(seconds), *works], OMP_NUM_THREADS=str(options.ranks))
+    found = json.loads(text.splitlines()[-1])
+    for work in found["works"]:
+        for way, r in work["ways"].items():
+            limit = 1.1e-8 if "tol=1e-8" in work["work"] else 1e-12 if work["work"].startswith("spmv") else None
+            if limit and not 0 <= r["error"] <= limit:
+                sys.exit(f"{case}: {work['work']} by {way} has an error of {r['error']}")
+        told = {way: statistics.median(r["seconds"]) for way, r in work["ways"].items() if r["seconds"]}
+        print(f"{case} {work['work']}:", ", ".join(f"{way} {1e3 * t:.3f} ms" for way, t in told.items()), flush=True)
+    print(f"  {time.monotonic() - started:.0f} s", flush=True)
+    return found
+
+
+def measure_cpu(options):
+    log = {"kind": "cpu", "name": options.cpu, "processor": processor(), "ranks": options.ranks, "revision": revision(),
+           "date": str(datetime.date.today()), "load": os.getloadavg()[0], "rounds": options.rounds}
+    if shutil.which(options.mpirun) is None:
+        sys.exit(f"{options.mpirun} is not here: install openmpi-bin")
+    prepare(options, f"cpu:{options.ranks}")
+    started = time.monotonic()
+    cases = SHORT if options.short else CONTESTS
+    log["contests"] = [contest(options, case, options.rounds, 0.1, works) for case, works in cases]
+    log["model"] = [contest(options, case, 3, 0.05, [ITERATION]) for case in model_cases(2e6, 0 if options.short else 100e6)]
+    log["scaling"] = scaling(options)
+    log["seconds"] = round(time.monotonic() - started)
+    save(RESULTS % options.cpu, log)
+
+
+# ---- One GPU as several devices ----
+
+def solve_on(options, case, device, pc, most):
+    r = tessera(options, "solve", case, "--device", device, "--method", "cg", "--pc", pc, "--options", f"tol=1e-15,max={most}")
+    return r["seconds"], r["iterations"], r["reason"]
+
+
+def iteration_on(options, case, device):
+    """Seconds of an iteration: a long solve less a short one, medians of some rounds."""
+    few = [solve_on(options, case, device, "jacobi", FEW) for _ in range(DEVICE_ROUNDS)]
+    many = [solve_on(options, case, device, "jacobi", MANY) for _ in range(DEVICE_ROUNDS)]
+    did = many[0][1] - few[0][1]
+    return (statistics.median(m[0] for m in many) - statistics.median(f[0] for f in few)) / did if did > 0 else None
+
+
+def measure_cuda(options):
+    path = RESULTS % options.cuda
+    log = {}
+    if os.path.exists(path):
+        with open(path, encoding="utf-8") as file:
+            log = json.load(file)
+    kind, number = options.device.split(":")
+    names = [options.device, f"{kind}:{number},{number}", f"{kind}:{number},{number},{number},{number}"]
+    case = "gen:stencil27:n=80,b=3"
+    os.makedirs(KEPT, exist_ok=True)
+    log.update({"revision": revision(), "device": tessera(options, "predict", case, "--device", options.device)["model"].split(",")[-1].strip(),
+                "command": "tessera solve " + case + " --method cg --options max=400,tol=1e-14 --device D --json, the devices in turn, three rounds",
+                "runs": []})
+    for round_ in range(1, 4):
+        for name in names:
+            r = tessera(options, "solve", case, "--method", "cg", "--options", "max=400,tol=1e-14", "--device", name)
+            log["runs"].append({"round": round_, "device": name, "reason": r["reason"], "iterations": r["iterations"],
+                                "microseconds_an_iteration": round(1e6 * r["seconds"] / r["iterations"], 1)})
+    log["model"] = []
+    for case in model_cases(0, 400e6):
+        p = tessera(options, "predict", case, "--device", options.device, "--devices", "2", "--shared")
+        measured = {name: iteration_on(options, case, name) for name in names[:2]}
+        log["model"].append({"input": case, "block": p["block_height"], "model": p["model"], "stand_in": p["stand_in"],
+                             "predicted": [{"devices": s["devices"], "iteration": s["cg_seconds"]} for s in p["predictions"]],
+                             "measured": [measured[names[0]], measured[names[1]]]})
+        print(log["model"][-1], flush=True)
+    save(path, log)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0], epilog="\n".join(__doc__.split("\n")[2:]),
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--cpu", metavar="NAME", help="measure the CPU; the name of its file of results")
+    parser.add_argument("--cuda", metavar="NAME", help="measure parts of a GPU; the name of its file of results")
+    parser.add_argument("--device", default="cuda:0")
+    parser.add_argument("--bin", default=os.path.join(ROOT, "build", "bin"))
+    parser.add_argument("--mpirun", default="mpirun")
+    parser.add_argument("--ranks", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--oversubscribe", action="store_true", help="more ranks than cores")
+    parser.add_argument("--short", action="store_true", help="small matrices: whether everything runs")
+    parser.add_argument("--calibrate", action="store_true", help="measure the model of this machine first: some minutes")
+    options = parser.parse_args()
+    if options.cpu:
+        measure_cpu(options)
+    if options.cuda:
+        measure_cuda(options)
+    report_parts.write()
+
+
+if __name__ == "__main__":
+    main()

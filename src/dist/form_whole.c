@@ -1,0 +1,103 @@
+/* Paper 004's product: all of x goes to every part, then each computes its own rows of y.
+ *
+ * Algorithm 1, lines 11 to 14: a part sends its piece of x to all others, waits for theirs, and
+ * multiplies its block rows with the whole. Nothing is computed while x travels. Sums of dot
+ * products are Algorithm 2's in every form: each part adds the sums of all parts, in their order.
+ */
+#include "dist/form.h"
+
+typedef struct whole_state {
+    tess_form_local local;
+    void *result; /* of the last k > 1 vectors */
+    int k;
+} whole_state;
+
+static void whole_close(tess_part_plan *p)
+{
+    whole_state *w = p->form_state;
+    tess_form_local_free(p, &w->local);
+    TESS_FREE(p->part->ctx, w->result, w);
+    p->form_state = NULL;
+}
+
+static tess_status make(tess_part_plan *p, whole_state *w, tess_device *device,
+                        const tess_plan_options *options)
+{
+    tess_form_rows rows;
+    TESS_TRY(tess_form_rows_make(p, &rows));
+    const tess_status status =
+        tess_form_local_make(p, &rows, p->part->rows, device, options, &w->local);
+    tess_form_rows_free(p->part->ctx, &rows);
+    return status;
+}
+
+static tess_status whole_open(tess_part_plan *p, const char *keys, tess_device *device,
+                              const tess_plan_options *options)
+{
+    tess_part *part = p->part;
+    whole_state *w = NULL;
+    tess_status status = TESS_CALLOC(part->ctx, 1, &w);
+    (void)keys;
+    p->form_state = w;
+    if (status == TESS_OK)
+        status = make(p, w, device, options);
+    status = tess_comm_agree(part->ctx, &part->comm, status);
+    if (status != TESS_OK && w)
+        whole_close(p);
+    return status;
+}
+
+static tess_status whole_update(tess_part_plan *p)
+{
+    whole_state *w = p->form_state;
+    tess_form_rows rows;
+    tess_status status = tess_form_rows_make(p, &rows);
+    if (status == TESS_OK) {
+        status = tess_form_local_update(p, &rows, p->part->rows, &w->local);
+        tess_form_rows_free(p->part->ctx, &rows);
+    }
+    return tess_comm_agree(p->part->ctx, &p->part->comm, status);
+}
+
+/* Room for the results of k vectors. */
+static tess_status result_for(tess_part_plan *p, whole_state *w, int k)
+{
+    if (k == 1 || w->k == k)
+        return TESS_OK;
+    tess_free(p->part->ctx, w->result);
+    w->result = NULL;
+    w->k = 0;
+    TESS_TRY(tess_alloc_bytes(p->part->ctx, p->part->rows * k, tess_type_size(p->part->type),
+                              &w->result));
+    w->k = k;
+    return TESS_OK;
+}
+
+static tess_status whole_multiply(tess_part_plan *p, const tess_part_product *m)
+{
+    const int k = m->k;
+    whole_state *w = p->form_state;
+    const double started = tess_seconds();
+    void *x;
+    TESS_TRY(tess_form_spread(p, &w->local, k, m->order, m->X, m->ldx, &x));
+    const double there = tess_seconds();
+    tess_status status = result_for(p, w, k);
+    if (status == TESS_OK && k == 1)
+        status = tess_spmv(w->local.plan, m->alpha, x, m->beta, m->Y);
+    else if (status == TESS_OK)
+        status = tess_form_multiply(&w->local, k, m->alpha, x, w->result);
+    if (status == TESS_OK && k > 1)
+        tess_form_put(p->part, k, m->order, w->result, m->beta, m->Y, m->ldy);
+    p->times.halo += there - started;
+    p->times.product += tess_seconds() - there;
+    return tess_comm_agree(p->part->ctx, &p->part->comm, status);
+}
+
+const tess_form tess_form_whole = {
+    .name = "whole",
+    .summary = "all of x goes to every part, then the owner of y computes (paper 004)",
+    .open = whole_open,
+    .update = whole_update,
+    .close = whole_close,
+    .multiply = whole_multiply,
+};
