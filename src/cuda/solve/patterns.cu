@@ -31,8 +31,6 @@ DEVICE int insert(int *table, unsigned mask, int column)
 {
     unsigned at = ((unsigned)column * 2654435769u >> 8) & mask;
     for (;;) {
-        if (table[at] == column)
-            return 0;
         const int before = atomicCAS(table + at, EMPTY, column);
         if (before == EMPTY)
             return 1;
@@ -43,22 +41,24 @@ DEVICE int insert(int *table, unsigned mask, int column)
 }
 
 /* The different columns of a row of C are in the table afterwards, unless there are more than
- * `most`. Each thread adds at most one column beyond, for which the table has room. */
+ * `most`. A thread whose column is one too many stops: all together add at most THREADS beyond, for
+ * which the table has room. */
 DEVICE void collect(const product_args *a, int *memory)
 {
     const long long row = blockIdx.x;
     int *table = memory + HEAD;
-    volatile int *found = memory;
+    int more = 1;
     for (int i = (int)threadIdx.x; i < HEAD; i += THREADS)
         memory[i] = 0;
     for (int i = (int)threadIdx.x; i < (int)a->table; i += THREADS)
         table[i] = EMPTY;
     __syncthreads();
-    for (long long p = a->a_offsets[row] + threadIdx.x; p < a->a_offsets[row + 1]; p += THREADS) {
+    for (long long p = a->a_offsets[row] + threadIdx.x; more && p < a->a_offsets[row + 1];
+         p += THREADS) {
         const int j = READ_ONLY(a->a_columns + p);
-        for (long long l = a->b_offsets[j]; l < a->b_offsets[j + 1] && *found <= a->most; l++)
+        for (long long l = a->b_offsets[j]; more && l < a->b_offsets[j + 1]; l++)
             if (insert(table, (unsigned)a->table - 1, READ_ONLY(a->b_columns + l)))
-                atomicAdd(memory, 1);
+                more = atomicAdd(memory, 1) < a->most;
     }
     __syncthreads();
 }

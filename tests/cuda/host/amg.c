@@ -122,6 +122,44 @@ static void hierarchies_are_the_cpus(void **state)
     check(state, 50, 5, "cg:pc=amg,bottom=15,strength=0.9", 4); /* weak blocks */
 }
 
+/* A plan of a pattern, in storage of the matrix's order and in another, takes values that only the
+ * device has. */
+static void plans_of_patterns_take_values_on_the_device(void **state)
+{
+    static const char *const formats[] = {"bsr", "sliced"};
+    tess_ctx *ctx = test_ctx(state);
+    tess_device *device;
+    ok(state, tess_device_open(ctx, "cuda", &device));
+    for (uint64_t seed = 1; seed <= 6; seed++) {
+        const int32_t r = 1 + (int32_t)tess_random_below(seed, 0, 4);
+        const int32_t c = seed % 2 ? 1 + (int32_t)tess_random_below(seed, 1, 4) : r;
+        const tess_plan_options options = {.effort = TESS_EFFORT_ESTIMATE,
+                                           .format = formats[seed % 2]};
+        tess_matrix *A = test_matrix(ctx, TEST_RANDOM, 30, r, c, TESS_F64, seed), bare = *A;
+        const size_t bytes = (size_t)tess_matrix_stored(A) * sizeof(double);
+        double *x = test_vector(A->cols, TESS_F64, seed);
+        double *y = calloc(2 * (size_t)A->rows, sizeof *y), *want = y + A->rows;
+        tess_plan *plan;
+        void *given;
+        bare.values = NULL;
+        ok(state, tess_plan_create(ctx, &bare, device, &options, &plan));
+        ok(state, tess_device_alloc(device, bytes, &given));
+        ok(state, tess_device_copy_to(device, given, A->values, bytes));
+        ok(state, tess_plan_update_values(plan, given));
+        ok(state, tess_spmv(plan, 1, x, 0, y));
+        tess_ref_spmm(A, 1, TESS_ORDER_COLUMN_MAJOR, 1, x, A->cols, 0, want, A->rows);
+        for (int64_t i = 0; i < A->rows; i++)
+            if (!(fabs(y[i] - want[i]) <= 1e-13))
+                fail_msg("%s, seed %d: y %d is %g, not %g", formats[seed % 2], (int)seed, (int)i,
+                         y[i], want[i]);
+        tess_plan_destroy(plan);
+        tess_device_free(device, given);
+        tess_matrix_destroy(A);
+        free(x), free(y);
+    }
+    tess_device_close(device);
+}
+
 /* The device's memory ends at every tenth of what a set-up takes: the host computes, or it is
  * reported. */
 static void without_room_the_host_computes(void **state)
@@ -187,6 +225,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(hierarchies_are_the_cpus),
+        TEST(plans_of_patterns_take_values_on_the_device),
         TEST(without_room_the_host_computes),
         TEST(driver_errors_are_reported_and_nothing_leaks),
     };
