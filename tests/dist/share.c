@@ -1,5 +1,5 @@
-/* What a part has of the whole, on partitions drawn at random: its halo is the distinct outside block
- * columns, its memory its share of the matrix. */
+/* What a part has of the whole, on partitions drawn at random: its halo is the distinct outside
+ * block columns, its memory its share of the matrix. */
 #include "dealt.h"
 #include "matrices.h"
 
@@ -43,7 +43,8 @@ static void the_halo_is_the_distinct_outside_columns(void **state)
 }
 
 /* Bytes of a part: its blocks, each with its column and its place in the caller's order in both
- * numberings; offsets of its rows in both matrices; what it sends; and a little for each other part. */
+ * numberings; offsets of its rows in both matrices; what it sends; and a little for each other
+ * part. */
 static int64_t share_of(const dealt *d, int r)
 {
     const int64_t scalar = (int64_t)tess_type_size(d->A->type), b = d->A->block_height;
