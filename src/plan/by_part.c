@@ -128,12 +128,10 @@ tess_status tess_spmv_parts(tess_plan *plan, double alpha, const void *const *x,
 tess_status tess_spmv_transpose_parts(tess_plan *plan, double alpha, const void *const *x,
                                       double beta, void *const *y)
 {
-    return run(plan, __func__, multiply,
-               &(by_part){.kind = TESS_PRODUCT_SPMV_TRANSPOSE,
-                          .alpha = alpha,
-                          .beta = beta,
-                          .x = x,
-                          .y = y});
+    return run(
+        plan, __func__, multiply,
+        &(by_part){
+            .kind = TESS_PRODUCT_SPMV_TRANSPOSE, .alpha = alpha, .beta = beta, .x = x, .y = y});
 }
 
 tess_status tess_spmm_parts(tess_plan *plan, int k, tess_block_order order, double alpha,

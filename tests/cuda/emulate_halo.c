@@ -1,5 +1,5 @@
-/* halo.cu and sums.cu in the emulator against plain loops: sizes drawn at random, the same bits in any
- * order of threads. */
+/* halo.cu and sums.cu in the emulator against plain loops: sizes drawn at random, the same bits in
+ * any order of threads. */
 #include <math.h>
 #include <string.h>
 
@@ -148,7 +148,8 @@ static void rows_are_added_with_a_dot_product(void **state)
     }
 }
 
-/* The sums of all parts in their order, then a product of two slots; a stopped system is left alone. */
+/* The sums of all parts in their order, then a product of two slots; a stopped system is left
+ * alone. */
 static void sums_of_parts_are_added_in_order(void **state)
 {
     (void)state;

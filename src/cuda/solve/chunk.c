@@ -1,5 +1,5 @@
-/* Chunks of iterations. A chunk is captured as a graph when it comes a second time, and replayed. Of
- * several parts in one process part 0 has the graph, with the iterations of all of them. */
+/* Chunks of iterations. A chunk is captured as a graph when it comes a second time, and replayed.
+ * Of several parts in one process part 0 has the graph, with the iterations of all of them. */
 #include "cuda/solve/space.h"
 
 void tess_cuda_graphs_free(tess_space *space)
