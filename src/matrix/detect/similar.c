@@ -53,8 +53,7 @@ static int bins_agreeing(const signature *a, const signature *b)
     return agree;
 }
 
-/* Columns in common over columns of either, in 255ths; 0 of two empty rows. */
-static int alike(const tess_pattern *P, int64_t i, int64_t j)
+int tess_rows_alike(const tess_pattern *P, int64_t i, int64_t j)
 {
     int64_t a = P->row_offsets[i], b = P->row_offsets[j], common = 0;
     const int64_t last_a = P->row_offsets[i + 1], last_b = P->row_offsets[j + 1];
@@ -107,9 +106,9 @@ static void find_for_row(const search *S, int64_t i)
         const int64_t j = P->columns[first + (next + k) % count];
         if (j == i || bins_agreeing(&S->signatures[i], &S->signatures[j]) < least)
             continue;
-        int score = alike(P, i, j);
+        int score = tess_rows_alike(P, i, j);
         if (S->T && score >= ALIKE_LEAST)
-            score = (score + alike(S->T, i, j)) / 2;
+            score = (score + tess_rows_alike(S->T, i, j)) / 2;
         if (score >= ALIKE_LEAST)
             keep(list, j, score);
     }
@@ -132,12 +131,15 @@ static void list_equal_rows(const search *S)
             last++;
         for (int64_t i = first; i < last; i++) {
             tess_similar *list = &S->similar[S->by_hash[i].row];
-            *list = (tess_similar){.row = {-1, -1, -1, -1, -1, -1, -1}};
+            for (int k = 0; k < TESS_SIMILAR; k++) {
+                list->row[k] = -1;
+                list->alike[k] = 0;
+            }
             for (int64_t k = 1; k <= TESS_SIMILAR && k < last - first; k++) {
                 const int64_t j = S->by_hash[first + (i - first + k) % (last - first)].row;
-                int score = alike(S->P, S->by_hash[i].row, j);
+                int score = tess_rows_alike(S->P, S->by_hash[i].row, j);
                 if (S->T && score > 0)
-                    score = (score + alike(S->T, S->by_hash[i].row, j)) / 2;
+                    score = (score + tess_rows_alike(S->T, S->by_hash[i].row, j)) / 2;
                 if (score >= ALIKE_LEAST)
                     keep(list, j, score);
             }
