@@ -46,6 +46,8 @@ static const cli_option kernel_options[] = {
      "run this kernel, as `bench` names it", 0, 0},
     {"params", OPTION_TEXT, offsetof(common_args, params), "LIST",
      "the kernel's parameters, as `bench` prints them", 0, 0},
+    {"regroup", OPTION_TEXT, offsetof(common_args, regroup), "auto|on|off",
+     "permute inside, so that hidden blocks appear (default: where it pays)", 0, 0},
 };
 
 const cli_option *args_common_option(const cli_command *command, size_t index)
@@ -61,7 +63,8 @@ const cli_option *args_common_option(const cli_command *command, size_t index)
         list[count++] = &type_option;
     if (command->uses & USES_BLOCK)
         list[count++] = &block_option;
-    for (size_t i = 0; i < 3 && (command->uses & USES_KERNEL); i++)
+    for (size_t i = 0;
+         i < sizeof kernel_options / sizeof kernel_options[0] && (command->uses & USES_KERNEL); i++)
         list[count++] = &kernel_options[i];
     for (size_t i = 0; i < sizeof always / sizeof always[0]; i++)
         list[count++] = &always[i];
