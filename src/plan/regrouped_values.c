@@ -9,9 +9,19 @@
 #include "matrix/arrange/arrange.h"
 
 /* Of the blocks, the share out of reach of the rows before from which an order of the groups is
- * looked for, and what it must leave at most of that share. */
+ * looked for, and what it must leave at most of their distance from the diagonal. */
 #define SCATTERED 0.25
-#define LEFT 0.7
+#define LEFT 0.5
+
+/* Block columns from a block to the diagonal, in the mean. */
+static double mean_distance(const tess_matrix *B)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < B->block_rows; i++)
+        for (int64_t k = B->row_offsets[i]; k < B->row_offsets[i + 1]; k++)
+            sum += (double)llabs(B->columns[k] - i);
+    return B->blocks > 0 ? sum / (double)B->blocks : 0;
+}
 
 /* The groups of `order` in the order p of block rows. */
 static tess_status order_groups(tess_ctx *ctx, const int64_t *p, int64_t groups, int32_t block,
@@ -30,15 +40,14 @@ tess_status tess_regroup_near(tess_ctx *ctx, tess_matrix **B, int64_t *order, bo
 {
     tess_arrangement near = {.ctx = ctx};
     tess_matrix *nearer = NULL;
-    const double before = tess_matrix_scattered(*B);
     tess_status status = TESS_OK;
     *changed = false;
-    if ((*B)->rows % (*B)->block_height != 0 || before < SCATTERED)
+    if ((*B)->rows % (*B)->block_height != 0 || tess_matrix_scattered(*B) < SCATTERED)
         return TESS_OK;
     TESS_TRY_CLEAN(tess_arrangement_open(ctx, *B, &near));
     TESS_TRY_CLEAN(tess_arrange_bandwidth(*B, &near));
     TESS_TRY_CLEAN(tess_matrix_permute(ctx, *B, near.row_order, &nearer));
-    if (!(tess_matrix_scattered(nearer) < LEFT * before))
+    if (!(mean_distance(nearer) < LEFT * mean_distance(*B)))
         goto cleanup;
     TESS_TRY_CLEAN(order_groups(ctx, near.row_order, (*B)->block_rows, (*B)->block_height, order));
     tess_matrix *replaced = *B;

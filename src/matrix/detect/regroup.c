@@ -15,6 +15,9 @@
  * they are guessed to move this many times more. */
 #define TORN 1.15
 enum { COUNTED = 4 };
+/* Fields that move at most this many times what full blocks of the largest size would are taken:
+ * groups of rows alike take far longer to find. */
+#define LITTLE_TO_GAIN 1.06
 /* Of the rows, the share that must find partners before the blocks of a size are counted. */
 #define WORTH_COUNTING 0.6
 
@@ -189,7 +192,10 @@ static tess_status look(search *S)
     TESS_TRY(TESS_ALLOC(S->ctx, S->P.rows, &S->best_order));
     TESS_TRY(tess_marks_create(S->ctx, S->P.cols, &S->marks));
     TESS_TRY(try_fields(S));
-    return try_similar(S);
+    const double full = tess_regrouped_price(
+        S->A, TESS_REGROUP_MAX,
+        (double)S->P.entries / (TESS_REGROUP_MAX * TESS_REGROUP_MAX), true);
+    return S->best.bytes < LITTLE_TO_GAIN * full ? TESS_OK : try_similar(S);
 }
 
 /* ---- The verdict ---- */

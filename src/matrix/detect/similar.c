@@ -7,7 +7,9 @@
  */
 #include "matrix/detect/regroup.h"
 
-enum { BINS = 16, AGREE = 6, CLOSEST = 24 };
+enum { BINS = 16, AGREE = 6, CLOSEST = 24, FAR_LESS = 6 };
+/* Columns of a row whose agreement is kept; of longer rows the others are compared twice. */
+enum { KEPT = 1024 };
 
 /* Less alike than this, in 255ths, rows share no block that pays. */
 enum { ALIKE_LEAST = 90 };
@@ -86,25 +88,53 @@ static void keep(tess_similar *list, int64_t row, int score)
     list->alike[at] = (uint8_t)score;
 }
 
-/* Long rows have many columns whose signatures agree by chance or by likeness: as many as CLOSEST
- * are looked at, the most agreeing ones. They are looked at from i on, so that of many equal rows
- * each lists others. */
+/* How many bins of row i agree with those of each of its columns, and how many columns have each
+ * number. */
+static void agreements(const search *S, int64_t i, uint8_t *agree, int *found)
+{
+    const tess_pattern *P = S->P;
+    const signature mine = S->signatures[i];
+    const int64_t first = P->row_offsets[i], count = P->row_offsets[i + 1] - first;
+    for (int64_t k = 0; k < count; k++) {
+        const int64_t j = P->columns[first + k];
+        const int bins = j == i ? 0 : bins_agreeing(&mine, &S->signatures[j]);
+        found[bins]++;
+        if (k < KEPT)
+            agree[k] = (uint8_t)bins;
+    }
+}
+
+/* The fewest bins that must agree: CLOSEST columns are looked at, the most agreeing ones, and none
+ * that agrees far less than the best does. */
+static int least_agreeing(const int *found)
+{
+    int least = BINS, sum = 0, best = BINS;
+    while (best > 0 && found[best] == 0)
+        best--;
+    while (least > AGREE && (sum += found[least]) < CLOSEST)
+        least--;
+    return least > best - FAR_LESS ? least : best - FAR_LESS;
+}
+
+/* Columns are looked at from i on, so that of many equal rows each lists others. */
 static void find_for_row(const search *S, int64_t i)
 {
     const tess_pattern *P = S->P;
     tess_similar *list = &S->similar[i];
-    int found[BINS + 1] = {0}, least = BINS, sum = 0;
-    for (int64_t k = P->row_offsets[i]; k < P->row_offsets[i + 1]; k++)
-        found[bins_agreeing(&S->signatures[i], &S->signatures[P->columns[k]])]++;
-    while (least > AGREE && (sum += found[least]) < CLOSEST)
-        least--;
+    uint8_t agree[KEPT];
+    int found[BINS + 1] = {0};
+    agreements(S, i, agree, found);
+    const int least = least_agreeing(found);
     const int64_t first = P->row_offsets[i], count = P->row_offsets[i + 1] - first;
     int64_t next = 0;
     while (next < count && P->columns[first + next] <= i)
         next++;
-    for (int64_t k = 0; k < count; k++) {
-        const int64_t j = P->columns[first + (next + k) % count];
-        if (j == i || bins_agreeing(&S->signatures[i], &S->signatures[j]) < least)
+    for (int64_t at = 0; at < count; at++) {
+        const int64_t k = next + at < count ? next + at : next + at - count;
+        const int64_t j = P->columns[first + k];
+        const int bins =
+            k < KEPT ? agree[k] : bins_agreeing(&S->signatures[i], &S->signatures[j]);
+        if (j == i || bins < least)
             continue;
         int score = tess_rows_alike(P, i, j);
         if (S->T && score >= ALIKE_LEAST)
