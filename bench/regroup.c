@@ -111,9 +111,10 @@ static json_t *compare(comparison *c, const tess_matrix *natural, const tess_mat
     clock_t cpu = clock();
     check(c->ctx, tess_detect_regrouping(c->ctx, hidden, NULL, &R));
     const double detection = tess_seconds() - start;
-    json_t *result = json_pack("{s:s, s:f, s:f, s:i, s:i, s:f, s:s}", "order", how, "detect_seconds",
-                               detection, "detect_cpu_seconds", cpu_seconds(cpu), "block", R->block, "fields", R->fields, "density",
-                               R->density, "reason", R->reason);
+    json_t *result =
+        json_pack("{s:s, s:f, s:f, s:i, s:i, s:f, s:s}", "order", how, "detect_seconds", detection,
+                  "detect_cpu_seconds", cpu_seconds(cpu), "block", R->block, "fields", R->fields,
+                  "density", R->density, "reason", R->reason);
     if (R->block > 1) {
         const double stored = (double)R->blocks * R->block * R->block;
         check(c->ctx, tess_plan_create(c->ctx, natural, c->device, &off, &c->plan[NATURAL]));
@@ -123,16 +124,16 @@ static json_t *compare(comparison *c, const tess_matrix *natural, const tess_mat
         check(c->ctx, tess_plan_create(c->ctx, hidden, c->device, &on, &c->plan[REGROUPED]));
         const double planned = tess_seconds() - start, planned_cpu = cpu_seconds(cpu);
         take_turns(c, hidden);
-        json_object_update_new(
-            result,
-            json_pack("{s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:s}", "plan_seconds",
-                      planned, "plan_cpu_seconds", planned_cpu,
-                      "found", (double)tess_matrix_stored(natural) / stored, "natural",
-                      c->seconds[NATURAL], "csr", c->seconds[PLAIN], "regrouped",
-                      c->seconds[REGROUPED], "csr_predicted", predicted(c->ctx, c->plan[PLAIN]),
-                      "regrouped_predicted", predicted(c->ctx, c->plan[REGROUPED]), "bytes_ratio",
-                      R->bytes / tess_matrix_spmv_bytes(hidden), "kernel",
-                      c->plan[REGROUPED]->kernel));
+        json_object_update_new(result,
+                               json_pack("{s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:s}",
+                                         "plan_seconds", planned, "plan_cpu_seconds", planned_cpu,
+                                         "found", (double)tess_matrix_stored(natural) / stored,
+                                         "natural", c->seconds[NATURAL], "csr", c->seconds[PLAIN],
+                                         "regrouped", c->seconds[REGROUPED], "csr_predicted",
+                                         predicted(c->ctx, c->plan[PLAIN]), "regrouped_predicted",
+                                         predicted(c->ctx, c->plan[REGROUPED]), "bytes_ratio",
+                                         R->bytes / tess_matrix_spmv_bytes(hidden), "kernel",
+                                         c->plan[REGROUPED]->kernel));
         for (int p = 0; p < PLANS; p++)
             tess_plan_destroy(c->plan[p]);
     }
@@ -155,9 +156,10 @@ static void measure(comparison *c, const char *input)
     }
     by_chance(A->rows, perm);
     json_array_append_new(orders, compare(c, natural, A, perm, "chance"));
-    json_t *line = json_pack("{s:s, s:s, s:I, s:I, s:i, s:o}", "input", input, "device",
-                             tess_device_description(c->device), "rows", (json_int_t)A->rows,
-                             "entries", (json_int_t)A->blocks, "natural_block", b, "orders", orders);
+    json_t *line =
+        json_pack("{s:s, s:s, s:I, s:I, s:i, s:o}", "input", input, "device",
+                  tess_device_description(c->device), "rows", (json_int_t)A->rows, "entries",
+                  (json_int_t)A->blocks, "natural_block", b, "orders", orders);
     json_dumpf(line, stdout, JSON_COMPACT | JSON_REAL_PRECISION(6));
     printf("\n");
     fflush(stdout);

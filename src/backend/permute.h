@@ -2,8 +2,9 @@
  *
  *     to(i, v) = from(source[i], v) + beta to(i, v)       i: row, v: vector
  *
- * Rows and vectors have strides, so that both orders of several vectors are the same pass. Where the
- * order interleaves F fields of L rows each, or takes them apart again, no list of rows is read:
+ * Rows and vectors have strides, so that both orders of several vectors are the same pass. Where
+ * the order interleaves F fields of L rows each, or takes them apart again, no list of rows is
+ * read:
  *
  *     interleaved   row F n + f comes from row L f + n
  *     apart         row L f + n comes from row F n + f

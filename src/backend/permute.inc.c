@@ -1,5 +1,5 @@
-/* permute.c in one precision: REAL, and PASS, the function's name. A share has some of the nodes: rows
- * of the result, or rows of a field. */
+/* permute.c in one precision: REAL, and PASS, the function's name. A share has some of the nodes:
+ * rows of the result, or rows of a field. */
 
 static void PASS(const tess_permute *p, int64_t first, int64_t last)
 {
@@ -12,8 +12,8 @@ static void PASS(const tess_permute *p, int64_t first, int64_t last)
     for (int f = 0; f < fields; f++)
         for (int v = 0; v < p->vectors; v++) {
             REAL *to = (REAL *)p->to + f * (together ? 1 : length) * p->to_row + v * p->to_vector;
-            const REAL *from = (const REAL *)p->from +
-                               f * (apart ? 1 : length) * p->from_row + v * p->from_vector;
+            const REAL *from =
+                (const REAL *)p->from + f * (apart ? 1 : length) * p->from_row + v * p->from_vector;
             if (p->fields > 0 && beta == 0)
                 for (int64_t n = first; n < last; n++)
                     to[n * to_step] = from[n * from_step];

@@ -9,8 +9,8 @@
 #include "matrix/detect/regroup.h"
 #include "plan/model/model.h"
 
-/* Of the predicted time of A as it is, the most that a regrouped plan may take to be tried: it needs
- * a second copy of the matrix, and detection takes as long as many products. */
+/* Of the predicted time of A as it is, the most that a regrouped plan may take to be tried: it
+ * needs a second copy of the matrix, and detection takes as long as many products. */
 #define PAYS 0.9
 
 enum { TIMED = 5, ROUNDS = 2 };
@@ -27,7 +27,8 @@ static tess_status check(tess_ctx *ctx, const tess_matrix *A, const tess_device 
 {
     const tess_backend *backend = device->backend;
     if (backend->each_part || backend->sum)
-        return refuse(ctx, "the matrix is held by several parts, which have numberings of their own");
+        return refuse(ctx,
+                      "the matrix is held by several parts, which have numberings of their own");
     if (!backend->spmv || (backend->owns && !backend->memory_permute))
         return refuse(ctx, "the device does not bring vectors into another order");
     if (A->rows != A->cols)
@@ -38,8 +39,8 @@ static tess_status check(tess_ctx *ctx, const tess_matrix *A, const tess_device 
     return A->rows > INT32_MAX ? refuse(ctx, "the matrix has more than 2^31 - 1 rows") : TESS_OK;
 }
 
-/* Whether an automatic choice may be looked for: the caller left everything open, and a search would
- * be made too. */
+/* Whether an automatic choice may be looked for: the caller left everything open, and a search
+ * would be made too. */
 static bool worth_a_glance(const tess_matrix *A, const tess_device *device,
                            const tess_plan_options *options)
 {
@@ -225,8 +226,7 @@ static tess_status make_asked(tess_ctx *ctx, const tess_matrix *A, tess_device *
         R->block > 1
             ? prepare(ctx, A, device, R, &r)
             : tess_fail(ctx, TESS_ERR_UNSUPPORTED,
-                        "regroup: %s: without TESS_REGROUP_ON a plan takes A as it is",
-                        R->reason);
+                        "regroup: %s: without TESS_REGROUP_ON a plan takes A as it is", R->reason);
     tess_regrouping_destroy(R);
     TESS_TRY(status);
     TESS_TRY(wrap(ctx, A, options, r, out));

@@ -4,9 +4,9 @@
  *     x ──taken──> x' ──inner product──> y' ──given──> y
  *
  * Row i of B is row order[i] of A. The plan's matrix, vectors and values are the caller's, in the
- * caller's numbering; plan->inner is a plan of B on the same device. Its backend is the device's with
- * other products: each brings x into the new order and y back, in two passes over vectors. Where
- * groups already follow each other in A, nothing moves and there are no passes.
+ * caller's numbering; plan->inner is a plan of B on the same device. Its backend is the device's
+ * with other products: each brings x into the new order and y back, in two passes over vectors.
+ * Where groups already follow each other in A, nothing moves and there are no passes.
  */
 #pragma once
 
@@ -26,14 +26,14 @@ typedef struct tess_regrouped {
     tess_device *real;   /* the caller's */
     tess_matrix *matrix; /* B */
     int32_t block, fields;
-    bool in_place;              /* the order is A's own */
-    bool near;                  /* groups were brought into an order of their own */
-    int32_t *source[2];         /* [0]: A's row of each row of B; [1]: B's row of each row of A */
-    void *device_source[2];     /* the same in the device's memory; NULL: there is none, or fields */
-    double seconds;             /* detection, conversion and the inner plan */
-    double plain_seconds;       /* one product of A as it is: measured, or predicted */
-    bool measured;              /* which of the two */
-    double pass_seconds;        /* of the passes, predicted; 0: the model does not know them */
+    bool in_place;          /* the order is A's own */
+    bool near;              /* groups were brought into an order of their own */
+    int32_t *source[2];     /* [0]: A's row of each row of B; [1]: B's row of each row of A */
+    void *device_source[2]; /* the same in the device's memory; NULL: there is none, or fields */
+    double seconds;         /* detection, conversion and the inner plan */
+    double plain_seconds;   /* one product of A as it is: measured, or predicted */
+    bool measured;          /* which of the two */
+    double pass_seconds;    /* of the passes, predicted; 0: the model does not know them */
     tess_regrouped_buffer host[TESS_REGROUPED_BUFFERS], local[TESS_REGROUPED_BUFFERS];
     char reason[320]; /* what was found */
 } tess_regrouped;

@@ -1,8 +1,8 @@
 /* Products of a regrouped plan: passes around the inner plan's (regrouped.h).
  *
  * Vectors in the memory of a device are permuted there, in the plan's stream, those in the host's
- * memory by the host. The inner product takes either. Buffers for one vector are made with the plan,
- * those for several at the first product with so many.
+ * memory by the host. The inner product takes either. Buffers for one vector are made with the
+ * plan, those for several at the first product with so many.
  */
 #include "plan/regrouped.h"
 
@@ -131,8 +131,8 @@ void tess_regrouped_release(tess_plan *plan, void *given)
 static tess_status bring(tess_plan *plan, int which, const void *from, const vectors *f, void **out)
 {
     const vectors t = packed(plan, f);
-    TESS_TRY(need(plan, which, is_local(tess_regrouped_of(plan), from), bytes_of(plan, f->count),
-                  out));
+    TESS_TRY(
+        need(plan, which, is_local(tess_regrouped_of(plan), from), bytes_of(plan, f->count), out));
     return move(plan, false, from, f, *out, &t, 0);
 }
 

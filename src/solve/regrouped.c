@@ -1,5 +1,5 @@
-/* Solvers of a plan that permutes inside (plan/regrouped.h): the whole solve runs in the inner plan's
- * order. b and the first x are brought there once, x comes back once.
+/* Solvers of a plan that permutes inside (plan/regrouped.h): the whole solve runs in the inner
+ * plan's order. b and the first x are brought there once, x comes back once.
  */
 #include "plan/regrouped.h"
 #include "solve/solve.h"
@@ -80,16 +80,16 @@ static tess_status many(tess_solver *solver, int k, const void *B, int64_t ldb, 
     TESS_TRY_CLEAN(tess_regrouped_alloc(plan, B, k, &b));
     TESS_TRY_CLEAN(tess_regrouped_alloc(plan, X, k, &x));
     for (int j = 0; j < k; j++) {
-        TESS_TRY_CLEAN(tess_regrouped_take(plan, vector_at(plan, B, j * ldb),
-                                           vector_at(plan, b, j * rows)));
-        TESS_TRY_CLEAN(tess_regrouped_take(plan, vector_at(plan, X, j * ldx),
-                                           vector_at(plan, x, j * rows)));
+        TESS_TRY_CLEAN(
+            tess_regrouped_take(plan, vector_at(plan, B, j * ldb), vector_at(plan, b, j * rows)));
+        TESS_TRY_CLEAN(
+            tess_regrouped_take(plan, vector_at(plan, X, j * ldx), vector_at(plan, x, j * rows)));
     }
     tess_solver_set_callback(solver->inner, solver->callback, solver->callback_user);
     TESS_TRY_CLEAN(tess_solver_solve_many(solver->inner, k, b, rows, x, rows, results));
     for (int j = 0; j < k; j++)
-        TESS_TRY_CLEAN(tess_regrouped_give(plan, vector_at(plan, x, j * rows),
-                                           vector_at(plan, X, j * ldx)));
+        TESS_TRY_CLEAN(
+            tess_regrouped_give(plan, vector_at(plan, x, j * rows), vector_at(plan, X, j * ldx)));
 cleanup:
     tess_regrouped_release(plan, b);
     tess_regrouped_release(plan, x);

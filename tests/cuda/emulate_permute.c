@@ -22,12 +22,14 @@ static void check(tess_ctx *ctx, int variant, uint64_t seed)
     const tess_type type = t->size == 8 ? TESS_F64 : TESS_F32;
     const int fields = t->fields > 0 ? t->fields : 1, k = 1 + (int)tess_random_below(seed, 0, 4);
     const int64_t rows = fields * (1 + tess_random_below(seed, 1, 200));
-    const bool from_columns = tess_random_below(seed, 2, 2), to_columns = tess_random_below(seed, 3, 2);
+    const bool from_columns = tess_random_below(seed, 2, 2),
+               to_columns = tess_random_below(seed, 3, 2);
     const int64_t from_ld = (from_columns ? rows : k) + 1, to_ld = (to_columns ? rows : k) + 2;
     const int64_t room = (rows + 2) * (k + 3);
     int32_t *source = malloc((size_t)rows * sizeof *source);
     for (int64_t i = 0; i < rows; i++)
-        source[i] = (int32_t)((i * 7 + 3) % rows); /* not a permutation where 7 divides: no matter */
+        source[i] =
+            (int32_t)((i * 7 + 3) % rows); /* not a permutation where 7 divides: no matter */
     void *from = test_vector(room, type, 1), *to = test_vector(room, type, 2);
     void *want = test_vector(room, type, 2);
     const tess_permute pass = {.type = type,
@@ -49,7 +51,7 @@ static void check(tess_ctx *ctx, int variant, uint64_t seed)
                                .grid = {(unsigned)tess_ceil_div(nodes, THREADS), 1, 1},
                                .block = {THREADS, 1, 1},
                                .slots = 10};
-    const int64_t integers[] = {nodes, k, pass.from_row, pass.from_vector, pass.to_row,
+    const int64_t integers[] = {nodes,         k, pass.from_row, pass.from_vector, pass.to_row,
                                 pass.to_vector};
     launch.args[0].pointer = address(source);
     launch.args[1].pointer = address(from);
@@ -89,8 +91,14 @@ static void fields_are_the_list_of_their_rows(void **state)
                 from[i] = i + 0.5;
                 to[i] = want[i] = NAN;
             }
-            tess_permute pass = {.type = TESS_F64, .rows = N, .vectors = 1, .source = source,
-                                 .from = from, .from_row = 1, .to = want, .to_row = 1};
+            tess_permute pass = {.type = TESS_F64,
+                                 .rows = N,
+                                 .vectors = 1,
+                                 .source = source,
+                                 .from = from,
+                                 .from_row = 1,
+                                 .to = want,
+                                 .to_row = 1};
             tess_permute_host(test_ctx(state), 2, &pass);
             pass.fields = f;
             pass.apart = apart;

@@ -7,16 +7,15 @@ typedef struct test_permute {
     const char *defines;
 } test_permute;
 
-#define TEST_PERMUTE(size, fields, apart, add)                                     \
-    {                                                                              \
-        size, fields, apart, add,                                                  \
-            "-DREAL=" #size " -DFIELDS=" #fields " -DAPART=" #apart " -DADD=" #add \
-            " -DTHREADS=64"                                                        \
+#define TEST_PERMUTE(size, fields, apart, add)                                                     \
+    {                                                                                              \
+        size, fields, apart, add,                                                                  \
+            "-DREAL=" #size " -DFIELDS=" #fields " -DAPART=" #apart " -DADD=" #add " -DTHREADS=64" \
     }
 
 static const test_permute test_permutes[] = {
-    TEST_PERMUTE(8, 0, 0, 0), TEST_PERMUTE(8, 0, 0, 1), TEST_PERMUTE(4, 0, 0, 1),
-    TEST_PERMUTE(8, 3, 0, 0), TEST_PERMUTE(8, 3, 1, 1), TEST_PERMUTE(4, 16, 0, 0),
+    TEST_PERMUTE(8, 0, 0, 0),  TEST_PERMUTE(8, 0, 0, 1), TEST_PERMUTE(4, 0, 0, 1),
+    TEST_PERMUTE(8, 3, 0, 0),  TEST_PERMUTE(8, 3, 1, 1), TEST_PERMUTE(4, 16, 0, 0),
     TEST_PERMUTE(4, 16, 1, 0), TEST_PERMUTE(8, 2, 1, 0), TEST_PERMUTE(8, 11, 1, 1),
 };
 enum { test_permute_count = sizeof test_permutes / sizeof *test_permutes };

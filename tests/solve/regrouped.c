@@ -108,7 +108,8 @@ static double *to_device(const hidden_problem *h, const double *x, int64_t count
 
 static void from_device(const hidden_problem *h, double *x, double *there, int64_t count)
 {
-    assert_int_equal(tess_device_copy_from(h->device, x, there, (size_t)count * sizeof *x), TESS_OK);
+    assert_int_equal(tess_device_copy_from(h->device, x, there, (size_t)count * sizeof *x),
+                     TESS_OK);
     tess_device_free(h->device, there);
 }
 
@@ -217,8 +218,7 @@ static void the_callers_preconditioner_sees_the_callers_numbering(void **state)
     tess_ctx *ctx = test_ctx(state);
     hidden_problem h = open_hidden(ctx, false);
     diagonal d = {h.A, h.device, 0};
-    const tess_operator M = {
-        .type = TESS_F64, .rows = h.A->rows, .apply = divide, .user = &d};
+    const tess_operator M = {.type = TESS_F64, .rows = h.A->rows, .apply = divide, .user = &d};
     tess_solver *solver;
     tess_result with, without;
     assert_int_equal(tess_solve(h.plan, "cg:tol=1e-10", h.b, h.x, &without), TESS_OK);

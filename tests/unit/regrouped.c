@@ -1,4 +1,5 @@
-/* Plans that permute inside: every product is that of the caller's matrix in the caller's numbering.
+/* Plans that permute inside: every product is that of the caller's matrix in the caller's
+ * numbering.
  */
 #include "hidden.h"
 
@@ -34,10 +35,9 @@ static tess_matrix *cut(tess_ctx *ctx, const tess_matrix *A, int64_t rows)
         offsets[i + 1] = count;
     }
     tess_matrix *B;
-    assert_int_equal(
-        tess_matrix_from_csr(ctx, A->type, rows, rows, offsets, columns, values,
-                             TESS_OWNERSHIP_COPY, &B),
-        TESS_OK);
+    assert_int_equal(tess_matrix_from_csr(ctx, A->type, rows, rows, offsets, columns, values,
+                                          TESS_OWNERSHIP_COPY, &B),
+                     TESS_OK);
     free(offsets), free(columns), free(values);
     return B;
 }
@@ -120,8 +120,9 @@ static void check_several(tess_plan *plan, const tess_matrix *A, const char *wha
         const int64_t count = (columns ? k : A->rows) * ldy;
         void *X = test_vector(count, A->type, 5), *Y = test_vector(count, A->type, 6);
         void *before = test_vector(count, A->type, 6);
-        assert_int_equal(tess_spmm(plan, k, columns ? TESS_ORDER_COLUMN_MAJOR : TESS_ORDER_ROW_MAJOR,
-                                   2, X, ldx, 0.5, Y, ldy),
+        assert_int_equal(tess_spmm(plan, k,
+                                   columns ? TESS_ORDER_COLUMN_MAJOR : TESS_ORDER_ROW_MAJOR, 2, X,
+                                   ldx, 0.5, Y, ldy),
                          TESS_OK);
         for (int v = 0; v < k; v++) {
             void *x = column(A, X, columns, ldx, v), *y = column(A, Y, columns, ldy, v);

@@ -91,16 +91,19 @@ static void a_glance_says_no_where_there_is_nothing(void **state)
         const char *input;
         int32_t fields; /* 0: as it is */
         bool promising;
-    } cases[] = {{"gen:stencil27:n=20,b=1", 0, false}, {"gen:stencil7:n=20,b=1", 0, false},
+    } cases[] = {{"gen:stencil27:n=20,b=1", 0, false},
+                 {"gen:stencil7:n=20,b=1", 0, false},
                  {"gen:random:rows=4000,cols=4000,avg=12", 0, false},
-                 {"gen:stencil27:n=8,b=5", 5, true}, {"gen:stencil27:n=8,b=5", 0, true}};
+                 {"gen:stencil27:n=8,b=5", 5, true},
+                 {"gen:stencil27:n=8,b=5", 0, true}};
     tess_ctx *ctx = test_ctx(state);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         tess_matrix *G;
         bool promising;
         if (tess_matrix_generate(ctx, cases[i].input, &G, NULL) != TESS_OK)
             fail_msg("%s", tess_ctx_error(ctx));
-        int64_t *perm = cases[i].fields ? by_fields(G->rows, cases[i].fields) : by_chance(G->rows, 2);
+        int64_t *perm =
+            cases[i].fields ? by_fields(G->rows, cases[i].fields) : by_chance(G->rows, 2);
         tess_matrix *A = hide(ctx, G, perm);
         assert_int_equal(tess_glance_regrouping(ctx, A, &promising), TESS_OK);
         if (promising != cases[i].promising)

@@ -193,8 +193,7 @@ static tess_status look(search *S)
     TESS_TRY(tess_marks_create(S->ctx, S->P.cols, &S->marks));
     TESS_TRY(try_fields(S));
     const double full = tess_regrouped_price(
-        S->A, TESS_REGROUP_MAX,
-        (double)S->P.entries / (TESS_REGROUP_MAX * TESS_REGROUP_MAX), true);
+        S->A, TESS_REGROUP_MAX, (double)S->P.entries / (TESS_REGROUP_MAX * TESS_REGROUP_MAX), true);
     return S->best.bytes < LITTLE_TO_GAIN * full ? TESS_OK : try_similar(S);
 }
 

@@ -69,13 +69,18 @@ int tess_rows_alike(const tess_pattern *P, int64_t i, int64_t j)
     return all > 0 ? (int)(255 * common / (all - common)) : 0;
 }
 
+static bool is_listed(const tess_similar *list, int64_t row)
+{
+    int k = 0;
+    while (k < TESS_SIMILAR && list->row[k] >= 0 && list->row[k] != row)
+        k++;
+    return k < TESS_SIMILAR && list->row[k] == row;
+}
+
 /* Keeps the best; of equals those that came first. */
 static void keep(tess_similar *list, int64_t row, int score)
 {
     int at = TESS_SIMILAR;
-    for (int k = 0; k < TESS_SIMILAR; k++)
-        if (list->row[k] == row)
-            return;
     while (at > 0 && (list->row[at - 1] < 0 || list->alike[at - 1] < score))
         at--;
     if (at == TESS_SIMILAR)
@@ -132,9 +137,8 @@ static void find_for_row(const search *S, int64_t i)
     for (int64_t at = 0; at < count; at++) {
         const int64_t k = next + at < count ? next + at : next + at - count;
         const int64_t j = P->columns[first + k];
-        const int bins =
-            k < KEPT ? agree[k] : bins_agreeing(&S->signatures[i], &S->signatures[j]);
-        if (j == i || bins < least)
+        const int bins = k < KEPT ? agree[k] : bins_agreeing(&S->signatures[i], &S->signatures[j]);
+        if (j == i || bins < least || is_listed(list, j))
             continue;
         int score = tess_rows_alike(P, i, j);
         if (S->T && score >= ALIKE_LEAST)
@@ -204,23 +208,38 @@ static tess_status transpose(tess_ctx *ctx, const tess_pattern *P, tess_pattern 
     return TESS_OK;
 }
 
-static bool same(const tess_pattern *P, const tess_pattern *T)
+/* Whether the pattern is symmetric, by hashes: the sum of its columns' of every row, and of its
+ * rows' of every column. S->by_hash has the former, not sorted yet. */
+static tess_status is_symmetric(tess_ctx *ctx, const search *S, bool *symmetric)
 {
-    return memcmp(P->row_offsets, T->row_offsets, (size_t)(P->rows + 1) * sizeof *P->row_offsets) ==
-               0 &&
-           memcmp(P->columns, T->columns, (size_t)P->entries * sizeof *P->columns) == 0;
+    const tess_pattern *P = S->P;
+    uint64_t *by_column;
+    TESS_TRY(TESS_CALLOC(ctx, P->cols, &by_column));
+    for (int64_t i = 0; i < P->rows; i++) {
+        const uint64_t hash = tess_random_u64(1, (uint64_t)i);
+        for (int64_t k = P->row_offsets[i]; k < P->row_offsets[i + 1]; k++)
+            by_column[P->columns[k]] += hash;
+    }
+    *symmetric = true;
+    for (int64_t i = 0; i < P->rows && *symmetric; i++)
+        *symmetric = by_column[i] == S->by_hash[i].hash;
+    tess_free(ctx, by_column);
+    return TESS_OK;
 }
 
 tess_status tess_find_similar(tess_ctx *ctx, const tess_pattern *P, tess_similar *similar)
 {
     search S = {.P = P, .similar = similar};
     tess_pattern T = {0};
+    bool symmetric;
     tess_status status;
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, P->rows, &S.signatures));
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, P->rows, &S.by_hash));
-    TESS_TRY_CLEAN(transpose(ctx, P, &T));
-    S.T = same(P, &T) ? NULL : &T;
     tess_for_rows(ctx, P->row_offsets, P->rows, sign_rows, &S);
+    TESS_TRY_CLEAN(is_symmetric(ctx, &S, &symmetric));
+    if (!symmetric)
+        TESS_TRY_CLEAN(transpose(ctx, P, &T));
+    S.T = symmetric ? NULL : &T;
     qsort(S.by_hash, (size_t)P->rows, sizeof *S.by_hash, compare_hashes);
     list_equal_rows(&S);
     tess_for_rows(ctx, P->row_offsets, P->rows, find_rows, &S);
