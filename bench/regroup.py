@@ -60,10 +60,10 @@ def measure(args):
 def row(case, order):
     head = [f"`{case['input']}`", f"{case['entries']:,}".replace(",", " "), order["order"]]
     if "regrouped" not in order:
-        return head + [f"{order['detect_seconds']:.2f}", "", "none that pays", "", "", "", "", ""]
+        return head + [f"{order['detect_cpu_seconds']:.2f}", "", "none that pays", "", "", "", "", ""]
     predicted = order["csr_predicted"] / order["regrouped_predicted"] if order["regrouped_predicted"] else 0
     return head + [
-        f"{order['detect_seconds']:.2f}", f"{order['plan_seconds']:.2f}", f"{order['block']} × {order['block']}",
+        f"{order['detect_cpu_seconds']:.2f}", f"{order['plan_cpu_seconds']:.2f}", f"{order['block']} × {order['block']}",
         f"{100 * min(1, order['found']):.1f} %", f"{1e3 * order['regrouped']:.3f}",
         f"{order['natural'] / order['regrouped']:.2f}", f"{order['csr'] / order['regrouped']:.2f}",
         f"{1 / order['bytes_ratio']:.2f}" + (f" / {predicted:.2f}" if predicted else "")]
@@ -71,7 +71,7 @@ def row(case, order):
 
 def section(document):
     rows = [row(case, order) for case in document["cases"] for order in case["orders"]]
-    head = ["input", "entries", "hidden by", "detection s", "plan s", "blocks", "found", "product ms", "of natural", "of CSR",
+    head = ["input", "entries", "hidden by", "detection", "plan", "blocks", "found", "product ms", "of natural", "of CSR",
             "price: bytes / model"]
     text = f"## {document['device']}\n\n{document['date']}, {document['rounds']} rounds. {document['note']}\n\n"
     return text + table(head, rows) + "\n"
@@ -83,14 +83,15 @@ The natural blocks of a matrix are hidden: its scalars are numbered by fields (a
 second ones …) or by a random permutation. A plan with `TESS_REGROUP_ON` finds the blocks again, permutes inside, and
 multiplies in the scrambled numbering. How fast is its product, permutation of x and y included?
 
-* *detection*, *plan*: seconds of `tess_detect_regrouping`; of detection, permutation and the choice of a kernel together.
+* *detection*, *plan*: processor seconds, of all threads together, of `tess_detect_regrouping`; of detection, permutation and
+  the choice of a kernel together.
 * *found*: scalars that the natural blocks store over those that the blocks found store.
 * *of natural*: speed over that of the natural blocks in their own numbering, which permutes nothing.
 * *of CSR*: speed over that of a plan of the scrambled matrix as 1 × 1 blocks.
 * *price*: what was expected of the last number, from bytes alone and by the model.
 
 Inputs `tile:` are real matrices, repeated along the diagonal. The three plans take turns in every round, and a time is the
-median of all rounds. With a random permutation even the natural order of the groups is lost: blocks are full, but neighbours
+least of all rounds: other processes only add. With a random permutation even the natural order of the groups is lost: blocks are full, but neighbours
 are anywhere, so *of natural* is then a matter of caches and not of the permutation of x and y.
 
     python3 bench/regroup.py --name NAME --bin build/bin [--device cuda] [--matrices DIRECTORY]

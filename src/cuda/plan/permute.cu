@@ -20,16 +20,16 @@ typedef struct permute_args {
     double beta;
 } permute_args;
 
-/* One row of all vectors. */
-DEVICE void move_row(const permute_args *a, long long from, long long to)
+#define EACH (FIELDS > 0 ? FIELDS : 1)
+
+/* The row of the source that field f of node n comes from. */
+DEVICE long long source_row(const int *source, long long nodes, long long n, int f)
 {
-    const real *in = a->from + from * a->from_row;
-    real *out = a->to + to * a->to_row;
-    for (long long v = 0; v < a->vectors; v++) {
-        const real value = in[v * a->from_vector];
-        real *place = out + v * a->to_vector;
-        *place = ADD ? value + (real)a->beta * *place : value;
-    }
+#if FIELDS > 0
+    return APART ? n * FIELDS + f : f * nodes + n;
+#else
+    return source[n];
+#endif
 }
 
 KERNEL(permute, permute_args, THREADS, 1)
@@ -37,13 +37,16 @@ KERNEL(permute, permute_args, THREADS, 1)
     const long long n = (long long)blockIdx.x * THREADS + threadIdx.x;
     if (n >= a.nodes)
         return;
-#if FIELDS > 0
-    UNROLL
-    for (int f = 0; f < FIELDS; f++) {
-        const long long apart = f * a.nodes + n, together = n * FIELDS + f;
-        move_row(&a, APART ? together : apart, APART ? apart : together);
+    for (long long v = 0; v < a.vectors; v++) {
+        real value[EACH]; /* all loads are under way before the first store */
+        UNROLL
+        for (int f = 0; f < EACH; f++)
+            value[f] = a.from[source_row(a.source, a.nodes, n, f) * a.from_row + v * a.from_vector];
+        UNROLL
+        for (int f = 0; f < EACH; f++) {
+            const long long row = FIELDS > 0 && !APART ? n * EACH + f : f * a.nodes + n;
+            real *place = a.to + row * a.to_row + v * a.to_vector;
+            *place = ADD ? value[f] + (real)a.beta * *place : value[f];
+        }
     }
-#else
-    move_row(&a, a.source[n], n);
-#endif
 }
