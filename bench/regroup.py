@@ -85,13 +85,13 @@ multiplies in the scrambled numbering. How fast is its product, permutation of x
 
 * *detection*, *plan*: processor seconds, of all threads together, of `tess_detect_regrouping`; of detection, permutation and
   the choice of a kernel together.
-* *found*: scalars that the natural blocks store over those that the blocks found store.
+* *found*: bytes of the natural blocks over those of the blocks that were found, at most 100 %.
 * *of natural*: speed over that of the natural blocks in their own numbering, which permutes nothing.
 * *of CSR*: speed over that of a plan of the scrambled matrix as 1 × 1 blocks.
 * *price*: what was expected of the last number, from bytes alone and by the model.
 
 Inputs `tile:` are real matrices, repeated along the diagonal. The three plans take turns in every round, and a time is the
-least of all rounds: other processes only add. With a random permutation even the natural order of the groups is lost: blocks are full, but neighbours
+least of all rounds: other processes only add. On `cpu:1` it is processor time. With a random permutation even the natural order of the groups is lost: blocks are full, but neighbours
 are anywhere, so *of natural* is then a matter of caches and not of the permutation of x and y.
 
     python3 bench/regroup.py --name NAME --bin build/bin [--device cuda] [--matrices DIRECTORY]

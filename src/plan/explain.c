@@ -170,7 +170,7 @@ static void add_regrouping(tess_plan *plan)
             r->fields > 0 ? "passes without a list of rows" : "passes", 1e-6 * passes,
             milliseconds(r->pass_seconds, text));
     if (r->near)
-        ADD(plan, "        groups are in reverse Cuthill-McKee order: columns were scattered\n");
+        ADD(plan, "        groups are in reverse Cuthill-McKee order: neighbours were far apart\n");
     if (r->plain_seconds > 0)
         ADD(plan, "        the matrix as it is takes %s, %s\n",
             milliseconds(r->plain_seconds, text), r->measured ? "measured" : "predicted");

@@ -154,9 +154,8 @@ static tess_status prepare(tess_ctx *ctx, const tess_matrix *A, tess_device *dev
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, A->rows, &order));
     memcpy(order, R->order, (size_t)A->rows * sizeof *order);
     TESS_TRY_CLEAN(tess_regroup_matrix(ctx, A, order, R->block, &r->matrix));
-    TESS_TRY_CLEAN(tess_regroup_near(ctx, &r->matrix, order, &r->near));
-    if (r->near)
-        r->fields = 0; /* the order is no longer that of fields alone */
+    if (r->fields == 0) /* fields keep the order of their nodes */
+        TESS_TRY_CLEAN(tess_regroup_near(ctx, &r->matrix, order, &r->near));
     TESS_TRY_CLEAN(list_rows(ctx, order, A->rows, r));
     *out = r;
     r = NULL;

@@ -8,9 +8,10 @@
 
 #include "matrix/arrange/arrange.h"
 
-/* Of the blocks, the share out of reach of the rows before from which an order of the groups is
- * looked for, and what it must leave at most of their distance from the diagonal. */
-#define SCATTERED 0.25
+/* From this distance of blocks from the diagonal on, as a share of all block rows, an order of the
+ * groups is looked for: where there is no order, it is a third. The order must leave at most so
+ * much of that distance. */
+#define NO_ORDER 0.2
 #define LEFT 0.5
 
 /* Block columns from a block to the diagonal, in the mean. */
@@ -41,13 +42,14 @@ tess_status tess_regroup_near(tess_ctx *ctx, tess_matrix **B, int64_t *order, bo
     tess_arrangement near = {.ctx = ctx};
     tess_matrix *nearer = NULL;
     tess_status status = TESS_OK;
+    const double before = mean_distance(*B);
     *changed = false;
-    if ((*B)->rows % (*B)->block_height != 0 || tess_matrix_scattered(*B) < SCATTERED)
+    if ((*B)->rows % (*B)->block_height != 0 || before < NO_ORDER * (double)(*B)->block_rows)
         return TESS_OK;
     TESS_TRY_CLEAN(tess_arrangement_open(ctx, *B, &near));
     TESS_TRY_CLEAN(tess_arrange_bandwidth(*B, &near));
     TESS_TRY_CLEAN(tess_matrix_permute(ctx, *B, near.row_order, &nearer));
-    if (!(mean_distance(nearer) < LEFT * mean_distance(*B)))
+    if (!(mean_distance(nearer) < LEFT * before))
         goto cleanup;
     TESS_TRY_CLEAN(order_groups(ctx, near.row_order, (*B)->block_rows, (*B)->block_height, order));
     tess_matrix *replaced = *B;
