@@ -452,7 +452,8 @@ typedef struct tess_regrouping {
 
 /* Looks for fields and for rows alike, up to 16 in a group, counts the blocks of what it finds and
  * takes the cheapest. It pays where it moves at least 5 % less than 1 x 1 blocks do. Takes less
- * than a second a million entries. Of a matrix that is not square nothing is found. */
+ * than half a second of processor time a million entries. Of a matrix that is not square nothing is
+ * found. */
 TESS_API tess_status tess_detect_regrouping(tess_ctx *ctx, const tess_matrix *A,
                                             const tess_detect_options *options,
                                             tess_regrouping **out);
