@@ -39,6 +39,9 @@ module tessera
   enum, bind(c) ! tess_effort
     enumerator :: TESS_EFFORT_MEASURE = 0, TESS_EFFORT_ESTIMATE = 1, TESS_EFFORT_EXHAUSTIVE = 2
   end enum
+  enum, bind(c) ! tess_regroup
+    enumerator :: TESS_REGROUP_AUTO = 0, TESS_REGROUP_ON = 1, TESS_REGROUP_OFF = 2
+  end enum
   enum, bind(c) ! tess_reason
     enumerator :: TESS_REASON_CONVERGED = 0, TESS_REASON_ITERATION_LIMIT = 1
     enumerator :: TESS_REASON_DIVERGED = 2, TESS_REASON_BREAKDOWN = 3, TESS_REASON_STAGNATED = 4
@@ -83,11 +86,14 @@ module tessera
     type(c_ptr) :: format = c_null_ptr, kernel = c_null_ptr, params = c_null_ptr
     integer(c_int) :: reproducible = 0, fresh = 0
     type(c_ptr) :: form = c_null_ptr
+    integer(c_int) :: regroup = TESS_REGROUP_AUTO
   end type
   type, bind(c) :: tess_plan_info
     type(c_ptr) :: format, kernel, params
     real(c_double) :: bytes, flops, memory, predicted_seconds, measured_seconds, moves
-    type(c_ptr) :: note
+    type(c_ptr) :: note, regrouping
+    integer(c_int32_t) :: regrouped_block
+    real(c_double) :: permuted_bytes
   end type
   type, bind(c) :: tess_predicted_kernel
     character(kind=c_char) :: format(32), kernel(64), params(128)

@@ -450,9 +450,10 @@ typedef struct tess_regrouping {
     char reason[320];     /* what was found: one sentence, with numbers */
 } tess_regrouping;
 
-/* Looks for fields and for rows alike, up to 8 in a group, counts the blocks of what it finds and
+/* Looks for fields and for rows alike, up to 16 in a group, counts the blocks of what it finds and
  * takes the cheapest. It pays where it moves at least 5 % less than 1 x 1 blocks do. Takes less
- * than a second a million entries. Of a matrix that is not square nothing is found. */
+ * than half a second of processor time a million entries. Of a matrix that is not square nothing is
+ * found. */
 TESS_API tess_status tess_detect_regrouping(tess_ctx *ctx, const tess_matrix *A,
                                             const tess_detect_options *options,
                                             tess_regrouping **out);
@@ -503,6 +504,14 @@ typedef enum tess_effort {
     TESS_EFFORT_EXHAUSTIVE = 2 /* time everything that applies */
 } tess_effort;
 
+/* Whether a plan may permute inside, so that blocks appear which the numbering hides
+ * (tess_detect_regrouping). */
+typedef enum tess_regroup {
+    TESS_REGROUP_AUTO = 0, /* where it is predicted to pay and, timed, does; never with ESTIMATE */
+    TESS_REGROUP_ON = 1,   /* whatever is found; fails where nothing is */
+    TESS_REGROUP_OFF = 2
+} tess_regroup;
+
 typedef struct tess_plan_options {
     size_t size; /* sizeof(tess_plan_options), or 0 */
     tess_effort effort;
@@ -514,6 +523,7 @@ typedef struct tess_plan_options {
                            although the matrix is small */
     const char *form;   /* of products on several parts: tess_product_form_name; NULL: the first.
                            One device takes no notice */
+    tess_regroup regroup;
 } tess_plan_options;
 
 /* Prepares A for repeated products on a device. The plan refers to A's arrays where it can, so A
@@ -528,6 +538,14 @@ typedef struct tess_plan_options {
  * at the same time. While one product uses a context's threads, another of the same context is
  * computed by its caller's thread alone. All else, a plan's end and explanation included, follows
  * the rule of contexts: one thread at a time.
+ *
+ * Regrouping: the plan may keep a second matrix, of b x b blocks in another order of the unknowns,
+ * and bring x into that order and y back in every product. Vectors, values and preconditioners of
+ * the caller's stay in A's numbering. A solver runs in the other order as a whole: it brings b and
+ * x there once and x back, and its preconditioner is of b x b blocks. Zeros that fill up blocks are
+ * multiplied like any other entry, so an infinity in x reaches all rows of such a block. With AUTO
+ * only square matrices of 1 x 1 blocks are looked at, and only where format, kernel, parameters and
+ * reproducibility are left open.
  *
  * Wisdom: what a search has found is remembered for matrices of the same class, in
  * tessera/wisdom.json in the user's cache directory. Later plans take it without a search. It
@@ -1064,6 +1082,9 @@ typedef struct tess_plan_info {
     double measured_seconds;  /* by the search that chose it, or by an earlier one; 0: none */
     double moves;             /* bytes of y = A x in this format, padding included; 0: not known */
     const char *note;         /* which kernel failed, so that this one took its place; "": none */
+    const char *regrouping;   /* the blocks for which the plan permutes inside; "": it does not */
+    int32_t regrouped_block;  /* b of the b x b blocks that then are multiplied; 0: A's own are */
+    double permuted_bytes;    /* of `moves`, what brings x into the other order and y back */
 } tess_plan_info;
 
 /* What tess_plan_create would take with TESS_EFFORT_ESTIMATE, wisdom aside, and what it would keep

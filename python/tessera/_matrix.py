@@ -150,8 +150,9 @@ class bsr_array(Owner):
     def plan(self, device: str = "auto", effort: str = "measure", **options: Any) -> Plan:
         """Prepares the matrix for repeated products on "cpu", "cpu:4", "cuda", "cuda:1", "ref" or
         "auto". effort: "measure" times the most promising kernels, "estimate" asks the performance
-        model alone, "exhaustive" times everything. Options: format, kernel, params and
-        reproducible."""
+        model alone, "exhaustive" times everything. Options: format, kernel, params,
+        reproducible, and regroup: "auto", "on" or "off", whether the plan may permute inside so that
+        blocks appear which the numbering hides."""
         return Plan(self, device, effort, **options)
 
     def _plan_for(self, x: Any) -> Plan:

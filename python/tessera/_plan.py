@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ._matrix import bsr_array
 
 EFFORTS = ("measure", "estimate", "exhaustive")
+REGROUPS = ("auto", "on", "off")
 _empty = np.empty
 _fast = fast
 _ndarray = np.ndarray
@@ -74,9 +75,12 @@ class Plan(Owner):
         kernel: str | None = None,
         params: str | None = None,
         reproducible: bool = False,
+        regroup: str = "auto",
     ) -> None:
         if effort not in EFFORTS:
             raise ValueError(f"effort {effort!r} is none of {', '.join(EFFORTS)}")
+        if regroup not in REGROUPS:
+            raise ValueError(f"regroup {regroup!r} is none of {', '.join(REGROUPS)}")
         context, source = matrix._handle.context, matrix._handle
         self.device = open_device(context, device, source)
         options = structs["tess_plan_options"](
@@ -85,6 +89,7 @@ class Plan(Owner):
             kernel=kernel.encode() if kernel else None,
             params=params.encode() if params else None,
             reproducible=int(reproducible),
+            regroup=constants["TESS_REGROUP_" + regroup.upper()],
         )
         self._handle = context.make(
             lib.tess_plan_destroy,

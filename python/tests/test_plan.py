@@ -28,6 +28,18 @@ def test_devices_and_efforts_agree(A, rng):
         A.plan("cpu", kernel="no_such_kernel")
 
 
+def test_regrouping_keeps_the_callers_numbering(A, rng):
+    n = A.shape[0]
+    order = rng.permutation(n)
+    hidden = tessera.bsr_array(A.to_scipy().tocsr()[order][:, order].tobsr((1, 1)))
+    plan = hidden.plan("cpu", "estimate", regroup="on")
+    x = rng.standard_normal(n)
+    assert "regroup" in plan.explain()
+    assert np.allclose(plan @ x, hidden.plan("ref") @ x, rtol=1e-12, atol=1e-14)
+    with pytest.raises(ValueError, match="auto, on, off"):
+        hidden.plan("cpu", regroup="perhaps")
+
+
 def test_a_plan_says_what_it_is(A):
     plan = A.plan("cpu:1", "estimate", format="bsr")
     assert "cpu" in repr(plan) and "cpu" in repr(plan.device)

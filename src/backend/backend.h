@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "backend/permute.h"
 #include "core/sleep.h"
 #include "matrix/matrix.h"
 
@@ -44,6 +45,7 @@ struct tess_plan {
     char params[160];    /* "key=value,..." or "" */
     bool named;          /* the caller named format, kernel or parameters: solvers keep to them */
     bool one_vector;     /* by the backend: products with several vectors read another format */
+    tess_plan *inner;    /* that of the permuted matrix (plan/regrouped.h); NULL: nothing is */
     tess_search *search; /* how it was chosen; NULL: by the options alone, or by a guess */
     double moves;        /* bytes of one product in its format; 0: not known */
     double memory;       /* bytes kept beside A; 0: nothing, or not known */
@@ -59,6 +61,7 @@ typedef struct tess_candidate {
     char format[32];
     char kernel[64];
     char params[160]; /* "key=value,..." or "" */
+    bool regrouped;   /* bench: on a plan that permutes inside (plan/regrouped.h) */
 
     /* Filled by the backend's costs(), for the model: the kernel class whose curves apply ("":
      * none), the bytes that one product moves in this format, padding included, and the bytes that
@@ -201,6 +204,8 @@ struct tess_backend {
      * not wait; the plan's next work comes after it. */
     tess_status (*memory_convert)(tess_plan *plan, int64_t count, double scale, const void *from,
                                   tess_type from_type, bool add, void *to, tess_type to_type);
+    /* Vectors in the device's memory into another order, likewise without waiting. */
+    tess_status (*memory_permute)(tess_plan *plan, const tess_permute *pass);
     tess_status (*synchronize)(tess_device *device);
     /* Whether an address is the device's. */
     bool (*owns)(tess_device *device, const void *pointer);

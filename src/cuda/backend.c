@@ -10,7 +10,8 @@
     .space = &tess_cuda_space_ops, .memory_alloc = tess_cuda_memory_alloc,                      \
     .memory_free = tess_cuda_memory_free, .memory_copy_to = tess_cuda_memory_copy_to,           \
     .memory_copy_from = tess_cuda_memory_copy_from, .memory_convert = tess_cuda_memory_convert, \
-    .synchronize = tess_cuda_synchronize, .owns = tess_cuda_owns
+    .memory_permute = tess_cuda_memory_permute, .synchronize = tess_cuda_synchronize,           \
+    .owns = tess_cuda_owns
 
 /* Plans whose products are the caller's. */
 static const tess_backend operators = {

@@ -232,7 +232,14 @@ static tess_status make_plans(tess_part_plan *p, tess_device *device,
                               const tess_plan_options *options)
 {
     const tess_part *part = p->part;
-    TESS_TRY(tess_plan_create(part->ctx, part->own, device, options, &p->own));
+    tess_plan_options own;
+    TESS_TRY(TESS_TAKE_OPTIONS(part->ctx, tess_plan_options, options, &own));
+    if (own.regroup == TESS_REGROUP_ON)
+        return tess_fail(part->ctx, TESS_ERR_UNSUPPORTED,
+                         "regroup: a part's numbering is that of its partition: use "
+                         "TESS_REGROUP_OFF");
+    own.regroup = TESS_REGROUP_OFF;
+    TESS_TRY(tess_plan_create(part->ctx, part->own, device, &own, &p->own));
     if (part->outside->blocks == 0)
         return TESS_OK;
     /* A kernel that the options name is for the own block. The few blocks outside take the model's

@@ -5,9 +5,21 @@
 #include "inspect/inspect.h"
 #include "plan/model/blocking.h"
 #include "plan/model/model.h"
-#include "plan/tuner.h"
+#include "plan/regrouped.h"
 
 static const tess_product spmv = {.kind = TESS_PRODUCT_SPMV};
+
+/* The passes are part of a product, and were not part of what the inner search measured. */
+static void add_regrouping(const tess_plan *plan, tess_plan_info *info)
+{
+    const tess_regrouped *r = tess_regrouped_of(plan);
+    info->regrouping = r->reason;
+    info->regrouped_block = r->block;
+    info->permuted_bytes = tess_regrouped_bytes(plan);
+    info->measured_seconds = 0;
+    if (info->predicted_seconds > 0)
+        info->predicted_seconds += r->pass_seconds;
+}
 
 tess_status tess_plan_get_info(const tess_plan *plan, size_t size, tess_plan_info *out)
 {
@@ -20,8 +32,9 @@ tess_status tess_plan_get_info(const tess_plan *plan, size_t size, tess_plan_inf
                            .flops = tess_product_flops(plan->matrix, &spmv),
                            .memory = plan->memory,
                            .moves = plan->moves,
-                           .note = plan->note};
-    const tess_search *search = plan->search;
+                           .note = plan->note,
+                           .regrouping = ""};
+    const tess_search *search = plan->inner ? plan->inner->search : plan->search;
     if (search && search->remembered) {
         info.measured_seconds = search->seconds_then;
     } else if (search && search->count > 0) {
@@ -29,6 +42,8 @@ tess_status tess_plan_get_info(const tess_plan *plan, size_t size, tess_plan_inf
         info.predicted_seconds = trial->candidate.predicted;
         info.measured_seconds = trial->seconds;
     }
+    if (plan->inner)
+        add_regrouping(plan, &info);
     tess_fill(out, size, &info, sizeof info);
     return TESS_OK;
 }
@@ -99,7 +114,7 @@ tess_status tess_plan_get_search(const tess_plan *plan, size_t size, tess_search
     if (!plan || !out)
         return tess_null_argument(plan ? plan->ctx : NULL, __func__);
     tess_search_info info = {0};
-    const tess_search *search = plan->search;
+    const tess_search *search = plan->inner ? plan->inner->search : plan->search;
     if (search)
         info = (tess_search_info){.effort = search->effort,
                                   .count = search->count,
@@ -118,12 +133,13 @@ tess_status tess_plan_get_trial(const tess_plan *plan, int64_t index, size_t siz
 {
     if (!plan || !out)
         return tess_null_argument(plan ? plan->ctx : NULL, __func__);
-    const int64_t count = plan->search ? plan->search->count : 0;
+    const tess_search *search = plan->inner ? plan->inner->search : plan->search;
+    const int64_t count = search ? search->count : 0;
     if (index < 0 || index >= count)
         return tess_fail(plan->ctx, TESS_ERR_ARGUMENT,
                          "tess_plan_get_trial: index %lld, and the search had %lld trials",
                          (long long)index, (long long)count);
-    const tess_trial *trial = &plan->search->trials[index];
+    const tess_trial *trial = &search->trials[index];
     const tess_candidate *c = &trial->candidate;
     const tess_trial_info info = {.format = c->format,
                                   .kernel = c->kernel,

@@ -1,6 +1,6 @@
 /* What was chosen, and why, with numbers: a page of text for people. */
 #include "plan/model/model.h"
-#include "plan/tuner.h"
+#include "plan/regrouped.h"
 
 /* Trials listed; the rest is counted. */
 enum { LINES = 12 };
@@ -110,8 +110,7 @@ static void add_search(tess_plan *plan, const tess_search *search)
     add_trials(plan, search);
 }
 
-/* The plan as the candidate it was, priced: bytes and predicted stay 0 where nothing is known. */
-static tess_candidate price(tess_plan *plan)
+tess_candidate tess_plan_priced(tess_plan *plan)
 {
     tess_candidate candidate = {0};
     tess_candidates list = {.items = NULL};
@@ -131,27 +130,51 @@ void tess_plan_price(tess_plan *plan)
 {
     if (!plan->device->backend->costs)
         return;
-    const tess_candidate priced = price(plan);
+    const tess_candidate priced = tess_plan_priced(plan);
     plan->moves = priced.bytes;
     plan->memory = priced.memory;
 }
 
 static void add_price(tess_plan *plan)
 {
-    double least = tess_matrix_spmv_bytes(plan->matrix);
-    tess_candidate priced = price(plan);
-    const tess_model *model = plan->device->performance;
+    tess_plan *inner = plan->inner ? plan->inner : plan;
+    const double least = tess_matrix_spmv_bytes(plan->matrix), passes = tess_regrouped_bytes(plan);
+    const double pass_seconds = plan->inner ? tess_regrouped_of(plan)->pass_seconds : 0;
+    tess_candidate priced = tess_plan_priced(inner);
+    const tess_model *model = inner->device->performance;
     if (!(priced.bytes > 0)) {
-        ADD(plan, "moves   %.3g MB an SpMV\n", 1e-6 * least);
+        ADD(plan, "moves   %.3g MB an SpMV\n", 1e-6 * (least + passes));
         return;
     }
-    ADD(plan, "moves   %.3g MB an SpMV (%.2fx the matrix and vectors)\n", 1e-6 * priced.bytes,
-        priced.bytes / least);
-    ADD(plan, "keeps   %.3g MB beside the matrix\n", 1e-6 * priced.memory);
+    ADD(plan, "moves   %.3g MB an SpMV (%.2fx the matrix and vectors)\n",
+        1e-6 * (priced.bytes + passes), (priced.bytes + passes) / least);
+    ADD(plan, "keeps   %.3g MB beside the matrix\n",
+        1e-6 * (plan->inner ? plan->memory : priced.memory));
     if (priced.predicted > 0 && model)
-        ADD(plan, "predict %.3f ms, %.1f GB/s%s%s\n", 1e3 * priced.predicted,
-            1e-9 * least / priced.predicted, model->stand_in ? "; measured on " : "",
-            model->stand_in ? model->device : "");
+        ADD(plan, "predict %.3f ms, %.1f GB/s%s%s\n", 1e3 * (priced.predicted + pass_seconds),
+            1e-9 * least / (priced.predicted + pass_seconds),
+            model->stand_in ? "; measured on " : "", model->stand_in ? model->device : "");
+}
+
+/* What is permuted, what that costs, and what A as it is would take. */
+static void add_regrouping(tess_plan *plan)
+{
+    const tess_regrouped *r = tess_regrouped_of(plan);
+    const double passes = tess_regrouped_bytes(plan);
+    char text[24];
+    ADD(plan, "regroup %s\n", r->reason);
+    if (r->in_place)
+        ADD(plan, "        the groups follow each other: nothing is permuted\n");
+    else
+        ADD(plan, "        x and y are permuted in %s: %.3g MB a product, predicted %s\n",
+            r->fields > 0 ? "passes without a list of rows" : "passes", 1e-6 * passes,
+            milliseconds(r->pass_seconds, text));
+    if (r->near)
+        ADD(plan, "        groups are in reverse Cuthill-McKee order: neighbours were far apart\n");
+    if (r->plain_seconds > 0)
+        ADD(plan, "        the matrix as it is takes %s, %s\n",
+            milliseconds(r->plain_seconds, text), r->measured ? "measured" : "predicted");
+    ADD(plan, "        found, permuted and planned in %.3g s\n", r->seconds);
 }
 
 const char *tess_plan_explain(tess_plan *plan)
@@ -171,9 +194,12 @@ const char *tess_plan_explain(tess_plan *plan)
     add_price(plan);
     if (plan->note[0])
         ADD(plan, "note    %s\n", plan->note);
+    if (plan->inner)
+        add_regrouping(plan);
     if (plan->device->backend->explain)
         plan->device->backend->explain(plan);
-    if (plan->search)
-        add_search(plan, plan->search);
+    const tess_search *search = plan->inner ? plan->inner->search : plan->search;
+    if (search)
+        add_search(plan, search);
     return plan->explain;
 }

@@ -1,5 +1,5 @@
 /* Plans: argument checks once, here, then the backend's table. */
-#include "plan/tuner.h"
+#include "plan/regrouped.h"
 
 tess_status tess_plan_prepare(tess_ctx *ctx, const tess_matrix *A, tess_device *device,
                               const tess_plan_options *options, bool shares_layouts,
@@ -25,6 +25,36 @@ tess_status tess_plan_prepare(tess_ctx *ctx, const tess_matrix *A, tess_device *
     return TESS_OK;
 }
 
+static tess_status check_options(tess_ctx *ctx, const tess_plan_options *options)
+{
+    if (options->effort != TESS_EFFORT_MEASURE && options->effort != TESS_EFFORT_ESTIMATE &&
+        options->effort != TESS_EFFORT_EXHAUSTIVE)
+        return tess_fail(ctx, TESS_ERR_ARGUMENT,
+                         "effort %d is none of TESS_EFFORT_MEASURE, TESS_EFFORT_ESTIMATE, "
+                         "TESS_EFFORT_EXHAUSTIVE",
+                         (int)options->effort);
+    if (options->regroup != TESS_REGROUP_AUTO && options->regroup != TESS_REGROUP_ON &&
+        options->regroup != TESS_REGROUP_OFF)
+        return tess_fail(ctx, TESS_ERR_ARGUMENT,
+                         "regroup %d is none of TESS_REGROUP_AUTO, TESS_REGROUP_ON, "
+                         "TESS_REGROUP_OFF",
+                         (int)options->regroup);
+    return TESS_OK;
+}
+
+/* A plan of A in its own order. */
+static tess_status prepare_as_it_is(tess_ctx *ctx, const tess_matrix *A, tess_device *device,
+                                    const tess_plan_options *options, bool shares_layouts,
+                                    tess_plan **out)
+{
+    TESS_TRY(shares_layouts ? tess_plan_search_shared(ctx, A, device, options, out)
+                            : tess_plan_search(ctx, A, device, options, options->fresh, out));
+    (*out)->named = options->format || options->kernel || options->params;
+    if (!((*out)->moves > 0)) /* of a choice that no search made */
+        tess_plan_price(*out);
+    return TESS_OK;
+}
+
 static tess_status create(tess_ctx *ctx, const tess_matrix *A, tess_device *device,
                           const tess_plan_options *given, bool shares_layouts, tess_plan **out)
 {
@@ -34,19 +64,15 @@ static tess_status create(tess_ctx *ctx, const tess_matrix *A, tess_device *devi
         return tess_null_argument(ctx, "tess_plan_create");
     tess_plan *plan;
     TESS_TRY(TESS_TAKE_OPTIONS(ctx, tess_plan_options, given, &taken));
-    if (options->effort != TESS_EFFORT_MEASURE && options->effort != TESS_EFFORT_ESTIMATE &&
-        options->effort != TESS_EFFORT_EXHAUSTIVE)
-        return tess_fail(ctx, TESS_ERR_ARGUMENT,
-                         "effort %d is none of TESS_EFFORT_MEASURE, TESS_EFFORT_ESTIMATE, "
-                         "TESS_EFFORT_EXHAUSTIVE",
-                         (int)options->effort);
-    TESS_TRY(shares_layouts ? tess_plan_search_shared(ctx, A, device, options, &plan)
-                            : tess_plan_search(ctx, A, device, options, options->fresh, &plan));
-    plan->named = options->format || options->kernel || options->params;
-    if (!(plan->moves > 0)) /* of a choice that no search made */
-        tess_plan_price(plan);
-    tess_log(ctx, "plan: device=%s format=%s kernel=%s%s%s", device->backend->name, plan->format,
-             plan->kernel, plan->params[0] ? " " : "", plan->params);
+    TESS_TRY(check_options(ctx, options));
+    const bool asked = options->regroup == TESS_REGROUP_ON && !shares_layouts;
+    if (!asked)
+        TESS_TRY(prepare_as_it_is(ctx, A, device, options, shares_layouts, &plan));
+    if (!shares_layouts)
+        TESS_TRY(tess_plan_regroup(ctx, A, device, options, &plan));
+    tess_log(ctx, "plan: device=%s format=%s kernel=%s%s%s%s", device->backend->name, plan->format,
+             plan->kernel, plan->params[0] ? " " : "", plan->params,
+             plan->inner ? ", permuted inside" : "");
     *out = plan;
     return TESS_OK;
 }

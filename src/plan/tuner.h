@@ -51,6 +51,8 @@ tess_status tess_plan_search(tess_ctx *ctx, const tess_matrix *A, tess_device *d
                              const tess_plan_options *options, bool fresh, tess_plan **out);
 /* explain.c: sets what one product moves and what the plan keeps, as far as the backend knows. */
 void tess_plan_price(tess_plan *plan);
+/* The plan as the candidate it was, priced: bytes and predicted stay 0 where nothing is known. */
+tess_candidate tess_plan_priced(tess_plan *plan);
 /* Marks a trial as refused, and notes in the plan that takes its place what failed and why. */
 void tess_trial_refuse(tess_trial *trial, const char *reason);
 void tess_plan_note(tess_plan *plan, const char *kernel, const char *reason);

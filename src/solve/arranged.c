@@ -270,4 +270,4 @@ cleanup:
     return status;
 }
 
-const tess_outer tess_outer_arranged = {update, close, update, solve};
+const tess_outer tess_outer_arranged = {update, close, update, solve, NULL};

@@ -374,4 +374,4 @@ cleanup:
     return status;
 }
 
-const tess_outer tess_outer_auto = {open, close, update, solve};
+const tess_outer tess_outer_auto = {open, close, update, solve, NULL};

@@ -2,11 +2,20 @@
  * itself. */
 #include "solve/solve.h"
 
+/* The solver inside those that leave the preconditioner's matrix as it is, but for precision and
+ * order. */
+static tess_solver *past_outer(const tess_solver *solver)
+{
+    while (solver->inner &&
+           (solver->outer == &tess_outer_refine || solver->outer == &tess_outer_regrouped))
+        solver = solver->inner;
+    return (tess_solver *)(uintptr_t)solver;
+}
+
 /* The solver that has the preconditioner, or why there is none that takes modes. */
 static tess_status find_taker(tess_solver *solver, const char *call, tess_solver **out)
 {
-    if (solver->outer == &tess_outer_refine)
-        solver = solver->inner;
+    solver = past_outer(solver);
     if (solver->outer || !solver->options.pc.ops->takes_modes)
         return tess_fail(solver->ctx, TESS_ERR_UNSUPPORTED,
                          "%s: %s takes no modes: pc=amg does, without scale= and order=", call,
@@ -58,9 +67,11 @@ tess_status tess_solver_set_modes(tess_solver *solver, int k, const double *mode
     double *copy;
     if (!solver)
         return TESS_ERR_ARGUMENT;
-    const int64_t rows = solver->plan->matrix->rows;
+    const tess_plan *plan = solver->plan;
     TESS_TRY(find_taker(solver, call, &solver));
-    TESS_TRY(tess_modes_copy(solver->ctx, call, rows, k, modes, ld, &copy));
+    TESS_TRY(plan->inner
+                 ? tess_regrouped_modes(plan, call, k, modes, ld, &copy)
+                 : tess_modes_copy(solver->ctx, call, plan->matrix->rows, k, modes, ld, &copy));
     keep(solver, copy, &solver->modes);
     solver->options.pc.amg.modes = solver->modes;
     solver->options.pc.amg.mode_count = k;
@@ -77,6 +88,12 @@ tess_status tess_solver_set_coordinates(tess_solver *solver, int dimensions,
     const tess_matrix *A = solver->plan->matrix;
     if (!coordinates)
         return tess_fail(solver->ctx, TESS_ERR_ARGUMENT, "%s: coordinates is NULL", call);
+    if (solver->plan->inner)
+        return tess_fail(
+            solver->ctx, TESS_ERR_UNSUPPORTED,
+            "%s: the plan permutes inside, and coordinates are of A's own blocks: pass "
+            "modes, or plan with TESS_REGROUP_OFF",
+            call);
     if (dimensions < 2 || dimensions > 3 || dimensions != A->block_height ||
         A->rows % dimensions != 0)
         return tess_fail(solver->ctx, TESS_ERR_ARGUMENT,
@@ -95,8 +112,7 @@ const char *tess_solver_describe(const tess_solver *solver)
 {
     if (!solver)
         return "";
-    if (solver->outer == &tess_outer_refine)
-        solver = solver->inner;
+    solver = past_outer(solver);
     if (solver->outer || !solver->made || !solver->pc.ops->describe)
         return "";
     return solver->about[0] ? solver->about : solver->pc.ops->describe(&solver->pc);

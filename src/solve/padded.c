@@ -77,4 +77,4 @@ cleanup:
     return status;
 }
 
-const tess_outer tess_outer_padded = {open, tess_inner_close, update, solve};
+const tess_outer tess_outer_padded = {open, tess_inner_close, update, solve, NULL};

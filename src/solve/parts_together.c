@@ -117,4 +117,4 @@ static tess_status solve(tess_solver *solver, const void *b, void *x, tess_resul
     return TESS_OK;
 }
 
-const tess_outer tess_outer_parts = {open, close, update, solve};
+const tess_outer tess_outer_parts = {open, close, update, solve, NULL};

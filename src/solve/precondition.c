@@ -1,6 +1,6 @@
 /* A preconditioner without a method: a space of two vectors in which the steps of z = M^-1 r
  * run. */
-#include "plan/tuner.h"
+#include "plan/regrouped.h"
 #include "solve/solve.h"
 
 /* Which steps run: those of M^-1 r, or those of M^-T r. */
@@ -16,7 +16,8 @@ typedef struct made {
 
 struct tess_preconditioner {
     tess_ctx *ctx;
-    tess_plan *plan;
+    tess_plan *plan;  /* or the inner one of the caller's */
+    tess_plan *outer; /* the caller's, where it permutes inside; else NULL */
     tess_pc_options options;
     double *modes; /* that options.amg reads */
     made *made;    /* NULL until it is first needed, where modes may still be set */
@@ -93,7 +94,7 @@ static tess_status make(tess_preconditioner *pc, const tess_pc_options *options)
 {
     tess_ctx *ctx = pc->ctx;
     made *m;
-    TESS_TRY(tess_plan_follow(pc->plan));
+    TESS_TRY(tess_plan_follow(pc->outer ? pc->outer : pc->plan));
     TESS_TRY(TESS_CALLOC(ctx, 1, &m));
     *m = (made){.pc = {.ctx = ctx}, .steps = {{.ctx = ctx}, {.ctx = ctx}}};
     const tess_status status = prepare(pc->plan, options, m);
@@ -127,7 +128,10 @@ tess_status tess_pc_create(tess_plan *plan, const char *spec, tess_preconditione
                          "pc=%s is made of entries, and the caller's operator has none",
                          options.ops->name);
     TESS_TRY(TESS_CALLOC(ctx, 1, &pc));
-    *pc = (tess_preconditioner){.ctx = ctx, .plan = plan, .options = options};
+    *pc = (tess_preconditioner){.ctx = ctx,
+                                .plan = plan->inner ? plan->inner : plan,
+                                .outer = plan->inner ? plan : NULL,
+                                .options = options};
     const tess_status status = options.ops->takes_modes ? TESS_OK : make(pc, &options);
     if (status != TESS_OK) {
         tess_pc_destroy(pc);
@@ -146,7 +150,9 @@ tess_status tess_pc_set_modes(tess_preconditioner *pc, int k, const double *mode
     if (!pc->options.ops->takes_modes)
         return tess_fail(pc->ctx, TESS_ERR_UNSUPPORTED, "%s: %s takes no modes: amg does", call,
                          pc->options.ops->name);
-    TESS_TRY(tess_modes_copy(pc->ctx, call, pc->plan->matrix->rows, k, modes, ld, &copy));
+    TESS_TRY(pc->outer
+                 ? tess_regrouped_modes(pc->outer, call, k, modes, ld, &copy)
+                 : tess_modes_copy(pc->ctx, call, pc->plan->matrix->rows, k, modes, ld, &copy));
     unmake(pc->ctx, pc->made);
     pc->made = NULL;
     tess_free(pc->ctx, pc->modes);
@@ -156,9 +162,33 @@ tess_status tess_pc_set_modes(tess_preconditioner *pc, int k, const double *mode
     return TESS_OK;
 }
 
-static tess_status apply(tess_preconditioner *pc, const char *call, int way, const void *r, void *z)
+static tess_status run(tess_preconditioner *pc, int way, const void *r, void *z)
 {
     static const int first = 0;
+    tess_space *space = &pc->made->space;
+    TESS_TRY(space->ops->upload(space, V_R, 0, r));
+    TESS_TRY(space->ops->run(space, &pc->made->steps[way], &first, 1));
+    return space->ops->download(space, pc->made->at[way], 0, z);
+}
+
+/* The same of a plan that permutes inside. */
+static tess_status run_permuted(tess_preconditioner *pc, int way, const void *r, void *z)
+{
+    void *taken = NULL, *result = NULL;
+    tess_status status;
+    TESS_TRY_CLEAN(tess_regrouped_alloc(pc->outer, r, 1, &taken));
+    TESS_TRY_CLEAN(tess_regrouped_alloc(pc->outer, z, 1, &result));
+    TESS_TRY_CLEAN(tess_regrouped_take(pc->outer, r, taken));
+    TESS_TRY_CLEAN(run(pc, way, taken, result));
+    TESS_TRY_CLEAN(tess_regrouped_give(pc->outer, result, z));
+cleanup:
+    tess_regrouped_release(pc->outer, taken);
+    tess_regrouped_release(pc->outer, result);
+    return status;
+}
+
+static tess_status apply(tess_preconditioner *pc, const char *call, int way, const void *r, void *z)
+{
     if (!pc)
         return TESS_ERR_ARGUMENT;
     if (pc->plan->matrix->rows > 0 && (!r || !z))
@@ -167,10 +197,7 @@ static tess_status apply(tess_preconditioner *pc, const char *call, int way, con
     options.transpose |= way == TRANSPOSED;
     if (!pc->made || options.transpose != pc->options.transpose)
         TESS_TRY(make(pc, &options));
-    tess_space *space = &pc->made->space;
-    TESS_TRY(space->ops->upload(space, V_R, 0, r));
-    TESS_TRY(space->ops->run(space, &pc->made->steps[way], &first, 1));
-    return space->ops->download(space, pc->made->at[way], 0, z);
+    return pc->outer ? run_permuted(pc, way, r, z) : run(pc, way, r, z);
 }
 
 tess_status tess_pc_apply(tess_preconditioner *pc, const void *r, void *z)
@@ -187,7 +214,8 @@ tess_status tess_pc_update(tess_preconditioner *pc, const void *values)
 {
     if (!pc)
         return TESS_ERR_ARGUMENT;
-    TESS_TRY(values ? tess_plan_update_values(pc->plan, values) : tess_plan_follow(pc->plan));
+    tess_plan *plan = pc->outer ? pc->outer : pc->plan;
+    TESS_TRY(values ? tess_plan_update_values(plan, values) : tess_plan_follow(plan));
     if (!pc->made)
         return TESS_OK;
     tess_space *space = &pc->made->space;

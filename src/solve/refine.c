@@ -273,4 +273,4 @@ cleanup:
     return status;
 }
 
-const tess_outer tess_outer_refine = {open, tess_inner_close, update, solve};
+const tess_outer tess_outer_refine = {open, tess_inner_close, update, solve, NULL};

@@ -25,6 +25,10 @@ double tess_solver_growth(const tess_solver *solver);
 tess_status tess_modes_copy(tess_ctx *ctx, const char *call, int64_t rows, int k,
                             const double *modes, int64_t ld, double **out);
 
+/* regrouped.c: the same, in the inner order of a plan that permutes inside. */
+tess_status tess_regrouped_modes(const tess_plan *plan, const char *call, int k,
+                                 const double *modes, int64_t ld, double **out);
+
 /* Adds to what tess_solver_describe says how fast the systems of the last solve converged, and
  * where the preconditioner's time went. */
 void tess_solver_tell(tess_solver *solver, const tess_system *system);
@@ -44,12 +48,16 @@ typedef struct tess_outer {
     void (*close)(tess_solver *solver);
     tess_status (*update)(tess_solver *solver);
     tess_status (*solve)(tess_solver *solver, const void *b, void *x, tess_result *result);
+    /* Several systems together, as tess_solver_solve_many; NULL: one after the other. */
+    tess_status (*many)(tess_solver *solver, int k, const void *B, int64_t ldb, void *X,
+                        int64_t ldx, tess_result *results);
 } tess_outer;
 
-extern const tess_outer tess_outer_refine;   /* refine.c: inner=f32 */
-extern const tess_outer tess_outer_arranged; /* arranged.c: scale=, order=, pivot= */
-extern const tess_outer tess_outer_auto;     /* auto.c: method=auto */
-extern const tess_outer tess_outer_padded;   /* padded.c: A is not square */
+extern const tess_outer tess_outer_refine;    /* refine.c: inner=f32 */
+extern const tess_outer tess_outer_arranged;  /* arranged.c: scale=, order=, pivot= */
+extern const tess_outer tess_outer_auto;      /* auto.c: method=auto */
+extern const tess_outer tess_outer_padded;    /* padded.c: A is not square */
+extern const tess_outer tess_outer_regrouped; /* regrouped.c: the plan permutes inside */
 extern const tess_outer tess_outer_parts; /* parts_together.c: A is held by parts of the process */
 
 /* ---- rounds.c: corrections of x by an inner solver ---- */

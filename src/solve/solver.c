@@ -96,6 +96,8 @@ static tess_status open_space(tess_solver *solver, int vectors, int slots, int s
 static const tess_outer *outer_of(const tess_solver *solver)
 {
     const tess_solve_options *options = &solver->options;
+    if (solver->plan->inner)
+        return &tess_outer_regrouped;
     if (solver->plan->matrix->rows != solver->plan->matrix->cols)
         return &tess_outer_padded;
     if (options->automatic)
@@ -323,6 +325,8 @@ tess_status tess_solver_solve_many(tess_solver *solver, int k, const void *B, in
     TESS_TRY(tess_plan_follow(solver->plan));
     if (solver->outer && solver->updates != solver->plan->updates) /* it has copies of the matrix */
         TESS_TRY(tess_solver_update(solver, NULL));
+    if (solver->outer && solver->outer->many)
+        return k > 0 ? solver->outer->many(solver, k, B, ldb, X, ldx, results) : TESS_OK;
     for (int j = 0; solver->outer && j < k; j++)
         TESS_TRY(solver->outer->solve(solver, (const char *)B + (size_t)(j * ldb) * scalar,
                                       (char *)X + (size_t)(j * ldx) * scalar, &results[j]));

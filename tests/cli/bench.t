@@ -51,6 +51,7 @@ The reference backend has one kernel and no ceiling of its own; times are the on
   "default":
   "outcome":
   "reason":
+  "regrouped":
   "search":
   $ tessera bench gen:stencil7:n=3,b=2 --device ref --reps 1 --op spmv_transpose --type f32 --json | grep -E '"(outcome|precision|product)"'
       "precision": "f32",
@@ -109,3 +110,8 @@ Every kernel of the default device is right, whichever it is.
   3
   $ tessera bench gen:stencil7:n=4,b=2 --device cpu:1 --reps 1 --search | grep -c "^a search takes"
   1
+
+A plan that permutes inside takes part, verified like the others.
+
+  $ tessera bench gen:stencil27:n=4,b=3 --block 1 --device ref --regroup --reps 1 | grep -oE "regrouped: bsr ref"
+  regrouped: bsr ref

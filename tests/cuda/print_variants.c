@@ -8,6 +8,7 @@
 #include "cuda/solve/lanczos.h"
 #include "cuda/solve/patterns.h"
 #include "cuda/solve/strength.h"
+#include "permutes.h"
 #include "triangular_variants.h"
 #include "passes.h"
 #include "variants.h"
@@ -86,6 +87,8 @@ int main(int argc, char **argv)
     if (argc > 1 && strcmp(argv[1], "convert.cu") == 0)
         printf("convert_0 -DFROM=8 -DTO=4 -DADD=0 -DTHREADS=64\n"
                "convert_1 -DFROM=4 -DTO=8 -DADD=1 -DTHREADS=64\n");
+    for (int i = 0; argc > 1 && strcmp(argv[1], "permute.cu") == 0 && i < test_permute_count; i++)
+        printf("permute_%d %s\n", i, test_permutes[i].defines);
     if (argc > 1 && strcmp(argv[1], "slices.cu") == 0)
         printf("slices_0 -DREAL=8 -DTHREADS=256 -DBACK=0\n"
                "slices_1 -DREAL=4 -DTHREADS=256 -DBACK=0\n"

@@ -29,6 +29,23 @@ static bool pays(const tess_matrix *A, int32_t b, int64_t blocks)
     return (8.0 * b * b + 4) * (double)blocks + (56 + 4.0 / b) * rows < 0.95 * csr;
 }
 
+/* A plan that permutes inside multiplies with the scrambled matrix. */
+static void check_plan(tess_ctx *ctx, const tess_matrix *hidden, const char *file)
+{
+    const tess_plan_options on = {.effort = TESS_EFFORT_ESTIMATE, .regroup = TESS_REGROUP_ON};
+    tess_device *device = test_device(ctx, "cpu:2");
+    tess_plan *plan;
+    if (tess_plan_create(ctx, hidden, device, &on, &plan) != TESS_OK)
+        fail_msg("%s: %s", file, tess_ctx_error(ctx));
+    void *x = test_vector(hidden->cols, hidden->type, 1),
+         *y = test_vector(hidden->rows, hidden->type, 2);
+    assert_int_equal(tess_spmv(plan, 1, x, 0, y), TESS_OK);
+    test_check_spmv(file, hidden, 1, x, 0, NULL, y);
+    free(x), free(y);
+    tess_plan_destroy(plan);
+    tess_device_close(device);
+}
+
 /* At most as many blocks as 95 % of the natural ones would be 100 % of, of whatever size was found.
  */
 static bool found_again(tess_ctx *ctx, const tess_matrix *A, const char *file, int32_t b,
@@ -45,6 +62,8 @@ static bool found_again(tess_ctx *ctx, const tess_matrix *A, const char *file, i
         "the groups\n",
         file, (int)b, (int)b, how, (int)R->block, (int)R->block, 100 * R->density, found / natural,
         R->block > 1 ? groups_found(R, perm, A->rows) : 0);
+    if (R->block > 1)
+        check_plan(ctx, hidden, file);
     tess_regrouping_destroy(R);
     tess_matrix_destroy(hidden);
     return nothing || found <= natural / 0.95;

@@ -48,6 +48,8 @@ static const cli_option kernel_options[] = {
      "the kernel's parameters, as `bench` prints them", 0, 0},
     {"form", OPTION_TEXT, offsetof(common_args, form), "NAME",
      "how several parts multiply: halo (default), whole, shuffle[:lambda=N]", 0, 0},
+    {"regroup", OPTION_TEXT, offsetof(common_args, regroup), "auto|on|off",
+     "permute inside, so that hidden blocks appear (default: where it pays)", 0, 0},
 };
 
 const cli_option *args_common_option(const cli_command *command, size_t index)

@@ -75,6 +75,7 @@ typedef struct bench_options {
     int rounds;                           /* 0: 7 */
     bool peers;
     bool update;                 /* time tess_plan_update_values too */
+    bool regroup;                /* a plan that permutes inside takes part */
     const char *peers_directory; /* adapters for the host; NULL: none */
 } bench_options;
 

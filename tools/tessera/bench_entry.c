@@ -150,11 +150,14 @@ tess_status bench_entry_make(bench_session *s, const tess_candidate *candidate, 
     tess_plan_options options = {.effort = TESS_EFFORT_ESTIMATE,
                                  .format = candidate->format[0] ? candidate->format : NULL,
                                  .kernel = candidate->kernel[0] ? candidate->kernel : NULL,
-                                 .params = candidate->params[0] ? candidate->params : NULL};
+                                 .params = candidate->params[0] ? candidate->params : NULL,
+                                 .regroup =
+                                     candidate->regrouped ? TESS_REGROUP_ON : TESS_REGROUP_OFF};
     e->result->candidate = *candidate;
     tess_status status = /* new values need a copy of one's own */
-        s->options->update ? tess_plan_create(s->ctx, s->A, s->device, &options, &e->plan)
-                           : tess_plan_create_shared(s->ctx, s->A, s->device, &options, &e->plan);
+        s->options->update || candidate->regrouped
+            ? tess_plan_create(s->ctx, s->A, s->device, &options, &e->plan)
+            : tess_plan_create_shared(s->ctx, s->A, s->device, &options, &e->plan);
     if (status == TESS_ERR_MEMORY)
         return status;
     if (status != TESS_OK) {

@@ -43,7 +43,7 @@ static json_t *result_json(const char *device, const tess_matrix *A, const bench
     bool judged = r->outcome == BENCH_GOOD || (r->outcome == BENCH_WRONG && r->error < 1e300);
     return json_pack(
         "{s:s, s:s, s:s, s:s, s:s, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:b, s:s, "
-        "s:s}",
+        "s:s, s:b}",
         "device", device, "format", r->candidate.format, "kernel", r->candidate.kernel, "params",
         r->candidate.params, "precision", tess_type_name(A->type), "threads", r->threads, "seconds",
         number_or_null(r->seconds, timed), "predicted_seconds",
@@ -54,7 +54,7 @@ static json_t *result_json(const char *device, const tess_matrix *A, const bench
         number_or_null(1e-9 * report->flops / r->seconds, timed), "error",
         number_or_null(r->error, judged), "peer", r->peer[0] ? json_string(r->peer) : json_null(),
         "peer_version", r->version, "default", r->first, "outcome", outcomes[r->outcome], "reason",
-        r->reason);
+        r->reason, "regrouped", r->candidate.regrouped);
 }
 
 static json_t *search_json(const bench_search *s)

@@ -210,11 +210,15 @@ tess_status bench_measure(tess_device *device, const tess_matrix *A, const bench
     *s = (bench_session){
         .ctx = device->ctx, .device = device, .A = A, .options = options, .report = &made};
     TESS_TRY_CLEAN(bench_candidates(device, A, options, &list));
+    const int64_t as_they_are = list.count;
+    if (options->regroup)
+        TESS_TRY_CLEAN(
+            tess_candidates_add(device->ctx, &list, &(tess_candidate){.regrouped = true}));
     TESS_TRY_CLEAN(open_session(s));
     int64_t entries = list.count + (s->peers ? bench_peers_count(s->peers) : 0);
     s->total = entries * made.rounds;
     TESS_TRY_CLEAN(TESS_CALLOC(s->ctx, entries, &made.results));
-    tess_candidates_ahead(device, A, list.items, list.count);
+    tess_candidates_ahead(device, A, list.items, as_they_are);
     TESS_TRY_CLEAN(measure_all(s, &list));
     find_ceiling(s, &made);
     *report = made;

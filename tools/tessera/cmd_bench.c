@@ -13,7 +13,7 @@ typedef struct bench_args {
     const char *kernel, *format, *params, *op;
     int64_t reps, rounds;
     double seconds;
-    bool peers, list, few, all, search, cg, update;
+    bool peers, list, few, all, search, cg, update, regroup;
 } bench_args;
 
 /* ---- Options ---- */
@@ -67,8 +67,14 @@ static int by_seconds(const void *a, const void *b)
 static const char *result_name(const bench_result *r, char *name)
 {
     const tess_candidate *c = &r->candidate;
+    char kernel[NAME_MAX_LENGTH];
+    if (!r->peer[0] && c->regrouped)
+        snprintf(name, NAME_MAX_LENGTH, "regrouped: %.*s", NAME_MAX_LENGTH - 12,
+                 text_kernel(c->format, c->kernel, c->params, kernel));
+    else if (!r->peer[0])
+        (void)text_kernel(c->format, c->kernel, c->params, name);
     if (!r->peer[0])
-        return text_kernel(c->format, c->kernel, c->params, name);
+        return name;
     snprintf(name, NAME_MAX_LENGTH, "%s%s%s%s%s", r->peer, *r->version ? " " : "", r->version,
              *c->kernel ? " " : "", c->kernel);
     return name;
@@ -193,7 +199,8 @@ static int measure(cli_app *app, const bench_args *args, tess_device *device, co
                              .seconds = args->seconds,
                              .rounds = (int)args->rounds,
                              .peers = args->peers,
-                             .update = args->update};
+                             .update = args->update,
+                             .regroup = args->regroup};
     if (!parse_product(args->op, &options.product))
         return fail(app, EXIT_USAGE,
                     "--op '%s' is none of spmv, spmv_transpose, spmm:K (K=1..1024)", args->op);
@@ -267,6 +274,8 @@ static const cli_option options[] = {
      "with --search: time an iteration of CG too, beside its prediction", 0, 0},
     {"update", OPTION_FLAG, offsetof(bench_args, update), NULL,
      "time new values in a plan too, in its own products", 0, 0},
+    {"regroup", OPTION_FLAG, offsetof(bench_args, regroup), NULL,
+     "a plan that permutes inside too, so that hidden blocks appear", 0, 0},
     {"list", OPTION_FLAG, offsetof(bench_args, list), NULL, "name the kernels that apply, run none",
      0, 0},
 };

@@ -44,8 +44,10 @@ static int make_plan(cli_app *app, const report_args *args, report_run *r)
     r->solve.device = open_device_for(app, &args->solver.common, r->solve.matrix, &exit_status);
     if (!r->solve.device)
         return exit_status;
-    r->plan = (tuning){
-        .app = app, .device = r->solve.device, .options = {.fresh = 1}, .A = r->solve.matrix};
+    r->plan = (tuning){.app = app,
+                       .device = r->solve.device,
+                       .options = {.fresh = 1, .regroup = TESS_REGROUP_OFF},
+                       .A = r->solve.matrix};
     TRY_CALL(app, tess_plan_create(app->ctx, r->solve.matrix, r->solve.device, &r->plan.options,
                                    &r->solve.plan));
     r->plan.plan = r->solve.plan;

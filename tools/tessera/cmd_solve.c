@@ -34,19 +34,18 @@ static int run(cli_app *app, void *arguments)
                             &exit_status);
     if (r.matrix)
         r.device = open_device_for(app, &args->solver.common, r.matrix, &exit_status);
-    if (r.device) {
-        const tess_status made =
-            create_plan(app, &args->solver.common, r.matrix, r.device, &r.plan);
-        if (made != TESS_OK)
-            exit_status = fail_status(app, made);
-    }
+    if (r.device)
+        exit_status = create_plan(app, &args->solver.common, r.matrix, r.device, &r.plan);
     if (r.plan) {
         exit_status = solve_system(app, &args->solver.solve, &r);
         if (exit_status == EXIT_DONE) {
             const tess_result *result = &r.report.result;
-            exit_status = args->solver.common.json
-                              ? print_json(app, solve_json(r.matrix, r.device, &r.report))
-                              : solve_print(app, r.matrix, r.device, &r.report);
+            const tess_plan_info plan = plan_info(r.plan);
+            exit_status =
+                args->solver.common.json
+                    ? print_json(app,
+                                 with_regrouping(&plan, solve_json(r.matrix, r.device, &r.report)))
+                    : solve_print(app, r.matrix, r.device, &r.report);
             if (exit_status == EXIT_DONE && args->out)
                 exit_status = output_vector(app, view_of(r.matrix).type, view_of(r.matrix).cols,
                                             r.x, args->out);

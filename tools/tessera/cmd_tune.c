@@ -141,7 +141,7 @@ static tess_status search(tuning *t, tess_matrix *input, bool choose_blocks)
 
 static int tune(cli_app *app, tune_args *args, const char *input)
 {
-    tuning t = {.app = app, .options = {.fresh = 1}};
+    tuning t = {.app = app, .options = {.fresh = 1, .regroup = TESS_REGROUP_OFF}};
     int exit_status = EXIT_DONE;
     if (!parse_effort(args->effort, &t.options.effort))
         return fail(app, EXIT_USAGE, "--effort '%s' is none of estimate, measure, exhaustive",

@@ -68,6 +68,7 @@ typedef struct common_args {
     bool as_it_is;      /* without --block a file keeps the blocks it has */
     const char *format, *kernel, *params, *form; /* of the plan, NULL: the library's; with
                                                     USES_KERNEL */
+    const char *regroup;                         /* "auto", "on" or "off"; NULL: auto; likewise */
     const char *operands[OPERANDS_MAX];
     int operand_count;
 } common_args;
@@ -216,13 +217,15 @@ tess_device *open_device_for(cli_app *app, const common_args *common, const tess
                              int *exit_status);
 tess_device *open_device(cli_app *app, const common_args *common, int *exit_status);
 
-/* A plan of A with what --format, --kernel, --params and --form say. */
-tess_status create_plan(cli_app *app, const common_args *common, const tess_matrix *A,
-                        tess_device *device, tess_plan **out);
+/* A plan of A with what --format, --kernel, --params, --form and --regroup say. */
+int create_plan(cli_app *app, const common_args *common, const tess_matrix *A, tess_device *device,
+                tess_plan **out);
 
 /* All that there is to know about them. */
 tess_device_info device_info(const tess_device *device);
 tess_plan_info plan_info(const tess_plan *plan);
+/* Adds to an object what the plan permutes inside, where it does. */
+json_t *with_regrouping(const tess_plan_info *plan, json_t *object);
 
 /* output.c: EXIT_DONE when a file of this name can be written (or path is NULL), else a message and
  * the exit status: for commands whose work takes long, before it begins. */

@@ -204,8 +204,10 @@ static void print_verdict(const cli_app *app, const info_facts *facts)
     char shapes[768];
     info_describe_shapes(facts, shapes, sizeof shapes);
     print_reason("fbcsr", shapes);
-    if (info_regrouping_pays(facts))
+    if (info_regrouping_pays(facts)) {
         print_reason("renumber", facts->regrouping->reason);
+        print_reason("", "a plan of --block 1 permutes inside, where it pays (--regroup)");
+    }
     char a[TEXT_MAX], b[TEXT_MAX];
     double flops = 2.0 * (double)r->blocks * r->rows * r->cols;
     printf("cost       a product moves %s for %s: %.2f flop a byte, so memory\n"

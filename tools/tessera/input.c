@@ -168,14 +168,23 @@ tess_device_info device_info(const tess_device *device)
     return info;
 }
 
-tess_status create_plan(cli_app *app, const common_args *common, const tess_matrix *A,
-                        tess_device *device, tess_plan **out)
+int create_plan(cli_app *app, const common_args *common, const tess_matrix *A, tess_device *device,
+                tess_plan **out)
 {
-    const tess_plan_options options = {.format = common->format,
-                                       .kernel = common->kernel,
-                                       .params = common->params,
-                                       .form = common->form};
-    return tess_plan_create(app->ctx, A, device, &options, out);
+    static const char *const choices[] = {
+        [TESS_REGROUP_AUTO] = "auto", [TESS_REGROUP_ON] = "on", [TESS_REGROUP_OFF] = "off"};
+    tess_plan_options options = {.format = common->format,
+                                 .kernel = common->kernel,
+                                 .params = common->params,
+                                 .form = common->form};
+    int choice = 0;
+    while (common->regroup && choice < 3 && strcmp(common->regroup, choices[choice]) != 0)
+        choice++;
+    if (choice == 3)
+        return fail(app, EXIT_USAGE, "--regroup '%s' is none of auto, on, off", common->regroup);
+    options.regroup = (tess_regroup)choice;
+    const tess_status status = tess_plan_create(app->ctx, A, device, &options, out);
+    return status == TESS_OK ? EXIT_DONE : fail_status(app, status);
 }
 
 tess_plan_info plan_info(const tess_plan *plan)
@@ -183,4 +192,14 @@ tess_plan_info plan_info(const tess_plan *plan)
     tess_plan_info info = {0};
     (void)tess_plan_get_info(plan, sizeof info, &info);
     return info;
+}
+
+json_t *with_regrouping(const tess_plan_info *plan, json_t *object)
+{
+    if (object && *plan->regrouping)
+        json_object_set_new(object, "regrouped",
+                            json_pack("{s:i, s:f, s:f, s:s}", "block", plan->regrouped_block,
+                                      "permuted_bytes", plan->permuted_bytes, "moves", plan->moves,
+                                      "reason", plan->regrouping));
+    return object;
 }

@@ -58,6 +58,8 @@ int solve_print(cli_app *app, const tess_matrix *A, const tess_device *device,
     printf("matrix    ");
     print_matrix_line(A);
     printf("\ndevice    %s\n", tess_device_description(device));
+    if (report->regrouping && *report->regrouping)
+        printf("regroup   %s\n", report->regrouping);
     for (int i = 0; tess_solver_attempt(report->solver, i + 1); i++)
         printf("tried     %s\n", tess_solver_attempt(report->solver, i));
     printf("solver    %s, b is %s\n", report->spec, report->rhs);

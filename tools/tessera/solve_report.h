@@ -7,6 +7,7 @@
 typedef struct solve_report {
     tess_result result;
     const char *spec, *rhs; /* rhs: where b came from */
+    const char *regrouping; /* what the plan permutes inside; "" or NULL: nothing */
     const tess_solver *solver;
     double setup_seconds;
     double ceiling; /* bytes a second; 0: unknown */

@@ -93,7 +93,7 @@ static tess_status launch_product(void *user)
 
 static tess_status time_product(timed_product *t, const void *x, void *y, int reps, double *seconds)
 {
-    tess_cuda_plan *p = tess_cuda_plan_of(t->plan);
+    tess_cuda_plan *p = tess_cuda_plan_of(t->plan->inner ? t->plan->inner : t->plan);
     tess_cuda *cuda = p->cuda;
     size_t size = tess_type_size(p->matrix.type);
     size_t x_bytes = size * (size_t)tess_product_x_size(&p->matrix, t->product);

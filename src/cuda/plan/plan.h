@@ -101,6 +101,10 @@ tess_status tess_cuda_convert(const tess_cuda_plan *plan, int64_t count, double 
 tess_status tess_cuda_memory_convert(tess_plan *plan, int64_t count, double scale, const void *from,
                                      tess_type from_type, bool add, void *to, tess_type to_type);
 
+/* ---- permute.c ---- */
+
+tess_status tess_cuda_memory_permute(tess_plan *plan, const tess_permute *pass);
+
 /* ---- product.c ---- */
 
 tess_status tess_cuda_spmv(tess_plan *plan, double alpha, const void *x, double beta, void *y);

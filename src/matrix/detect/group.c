@@ -38,14 +38,17 @@ static void join(rings *R, int32_t i, int32_t j, int32_t b)
     R->next[c] = after;
 }
 
-/* The members of the ring that `i` is in, and out of the way of the next look. */
+/* The members of the ring that `i` is in, by their numbers, and out of the way of the next look. */
 static int64_t write_ring(rings *R, int64_t i, int64_t *order)
 {
     const int32_t root = root_of(R, (int32_t)i);
     int32_t at = (int32_t)i;
     int64_t count = 0;
     do {
-        order[count++] = at;
+        int64_t to = count++;
+        for (; to > 0 && order[to - 1] > at; to--)
+            order[to] = order[to - 1];
+        order[to] = at;
         at = R->next[at];
     } while (at != i);
     R->size[root] = 0;
@@ -99,12 +102,25 @@ static int least_alike(const tess_similar *similar, int64_t i, int32_t b)
     if (others[b - 2] < 0)
         return 0;
     int least = similar[i].alike[b - 2];
-    for (int p = 1; p < b - 1; p++)
+    for (int p = 1; p < b - 1 && least > 0; p++)
         for (int q = 0; q < p; q++) {
             const int score = alike(similar, others[p], others[q]);
             least = score < least ? score : least;
         }
     return least;
+}
+
+typedef struct rating {
+    const tess_similar *similar;
+    int32_t block;
+    uint8_t *least;
+} rating;
+
+static void rate_rows(void *arg, tess_range rows)
+{
+    const rating *job = arg;
+    for (int64_t i = rows.first; i < rows.last; i++)
+        job->least[i] = (uint8_t)least_alike(job->similar, i, job->block);
 }
 
 /* Rows by that, those of 0 left out. */
@@ -114,10 +130,9 @@ static tess_status sort_rows(tess_ctx *ctx, const tess_similar *similar, int64_t
     int64_t first[257] = {0};
     uint8_t *least;
     TESS_TRY(TESS_ALLOC(ctx, rows, &least));
-    for (int64_t i = 0; i < rows; i++) {
-        least[i] = (uint8_t)least_alike(similar, i, b);
+    tess_for(ctx, rows, rate_rows, &(rating){similar, b, least});
+    for (int64_t i = 0; i < rows; i++)
         first[255 - least[i] + 1]++;
-    }
     for (int s = 0; s < 256; s++)
         first[s + 1] += first[s];
     *out = (tess_similar_pairs){.count = first[255]};
@@ -137,6 +152,25 @@ static void join_all(rings *R, const tess_similar *similar, int64_t i, int32_t b
         all_free = all_free && R->next[others[k]] == others[k];
     for (int k = 0; k < b - 1 && all_free; k++)
         join(R, (int32_t)i, others[k], b);
+}
+
+int tess_guess_densities(const tess_similar *similar, int64_t rows, double *density)
+{
+    int64_t sum[TESS_REGROUP_MAX + 2] = {0}; /* [b]: of the row that makes a group of b */
+    for (int64_t i = 0; i < rows; i++)
+        for (int k = 0; k < TESS_SIMILAR; k++)
+            sum[k + 2] += similar[i].alike[k];
+    /* Beyond the list: rows of other groups are about half alike, as neighbours are. */
+    sum[TESS_REGROUP_MAX + 1] = tess_min(sum[TESS_REGROUP_MAX], 255 * rows / 2);
+    double alike = 0;
+    int natural = 2;
+    for (int b = 2; b <= TESS_REGROUP_MAX; b++) {
+        alike += rows > 0 ? (double)sum[b] / (255 * (double)rows) : 0;
+        density[b] = (1 + alike) / b * (1 + alike) / b;
+        if (sum[b] - sum[b + 1] > sum[natural] - sum[natural + 1])
+            natural = b;
+    }
+    return natural;
 }
 
 /* Pairs by likeness: place k of row i is pair i * TESS_SIMILAR + k. */

@@ -1,12 +1,23 @@
 /* Blocks that the numbering hides: finds, counts and prices them (tessera.h, "Analysis").
  *
- * Candidates are 2 to 8 fields of equal length, and groups of 2 to 8 rows with nearly the same
- * columns. Each is counted exactly, in a sweep over the entries.
+ * Candidates are 2 to 16 fields of equal length, and groups of 2 to 16 rows with nearly the same
+ * columns. A sample of the fields, and how alike rows are, say which of them are worth counting;
+ * those are counted exactly, each in a sweep over the entries.
  */
 #include "matrix/detect/regroup.h"
 
 /* Bytes of 1 x 1 blocks that a regrouping may move at most to be worth the permutation. */
 #define WORTH_THE_TROUBLE 0.95
+/* Sizes that may pay are counted, the cheapest COUNTED of each kind, if they are guessed to move at
+ * most this many times what the cheapest guess moves. */
+#define WORTH_A_SWEEP 1.2
+/* Groups of a size that does not divide the one that there seems to be take rows from each other:
+ * they are guessed to move this many times more. */
+#define TORN 1.15
+enum { COUNTED = 4 };
+/* Fields that move at most this many times what full blocks of the largest size would are taken:
+ * groups of rows alike take far longer to find. */
+#define LITTLE_TO_GAIN 1.06
 /* Of the rows, the share that must find partners before the blocks of a size are counted. */
 #define WORTH_COUNTING 0.6
 
@@ -67,8 +78,7 @@ static int64_t count_regrouped(tess_ctx *ctx, const tess_pattern *P, const int64
     return job.total;
 }
 
-/* The order that interleaves `fields` equal fields. */
-static void interleave(int64_t rows, int32_t fields, int64_t *order)
+void tess_interleave(int64_t rows, int32_t fields, int64_t *order)
 {
     const int64_t length = rows / fields;
     for (int64_t i = 0; i < rows; i++)
@@ -77,13 +87,28 @@ static void interleave(int64_t rows, int32_t fields, int64_t *order)
 
 /* ---- Price ---- */
 
-/* Of b x b blocks; the gather of x and the scatter of y each read and write a vector and read 4
- * bytes a row of the order. */
 static double price(const search *S, int32_t b, int64_t blocks, bool permuted)
 {
-    const double value = (double)tess_type_size(S->A->type), rows = (double)S->A->rows;
-    return (value * b * b + 4) * (double)blocks + 4 * (double)(tess_ceil_div(S->A->rows, b) + 1) +
-           2 * value * rows + (permuted ? 2 * (2 * value + 4) * rows : 0);
+    return tess_regrouped_price(S->A, b, (double)blocks, permuted);
+}
+
+/* Up to COUNTED sizes that are guessed to be the cheapest, cheapest first. bytes[b], 0: not one. */
+static int pick_sizes(const double *bytes, int32_t *sizes)
+{
+    int count = 0;
+    for (int32_t b = 2; b <= TESS_REGROUP_MAX; b++) {
+        if (!(bytes[b] > 0))
+            continue;
+        int at = count < COUNTED ? count++ : COUNTED;
+        for (; at > 0 && bytes[sizes[at - 1]] > bytes[b]; at--)
+            if (at < COUNTED)
+                sizes[at] = sizes[at - 1];
+        if (at < COUNTED)
+            sizes[at] = b;
+    }
+    while (count > 0 && bytes[sizes[count - 1]] > WORTH_A_SWEEP * bytes[sizes[0]])
+        count--;
+    return count;
 }
 
 /* Counts what S->order has, and keeps it where it moves less than the best so far. */
@@ -109,31 +134,52 @@ static void try_order(search *S, int32_t b, int32_t fields)
 
 static tess_status try_fields(search *S)
 {
-    for (int32_t f = 2; f <= TESS_REGROUP_MAX; f++) {
-        if (S->P.rows % f != 0)
-            continue;
-        TESS_TRY(tess_progress(S->ctx, "looking for fields", f, TESS_REGROUP_MAX));
-        interleave(S->P.rows, f, S->order);
-        try_order(S, f, f);
+    double bytes[TESS_REGROUP_MAX + 1] = {0};
+    int32_t sizes[COUNTED];
+    for (int32_t f = 2; f <= TESS_REGROUP_MAX; f++)
+        if (S->P.rows % f == 0)
+            bytes[f] = tess_regrouped_price(S->A, f, tess_sample_fields(&S->P, f, &S->marks), true);
+    const int count = pick_sizes(bytes, sizes);
+    for (int i = 0; i < count && bytes[sizes[i]] < WORTH_A_SWEEP * S->best.bytes; i++) {
+        TESS_TRY(tess_progress(S->ctx, "looking for fields", i, count));
+        tess_interleave(S->P.rows, sizes[i], S->order);
+        try_order(S, sizes[i], sizes[i]);
     }
     return TESS_OK;
+}
+
+/* The sizes whose groups might be cheaper than what was found so far. */
+static int guess_sizes(const search *S, const tess_similar *similar, int32_t *sizes)
+{
+    double density[TESS_REGROUP_MAX + 1], bytes[TESS_REGROUP_MAX + 1] = {0};
+    const int natural = tess_guess_densities(similar, S->P.rows, density);
+    for (int32_t b = 2; b <= TESS_REGROUP_MAX; b++) {
+        bytes[b] = tess_regrouped_price(S->A, b, (double)S->P.entries / (density[b] * b * b), true);
+        bytes[b] *= natural % b != 0 && b % natural != 0 ? TORN : 1;
+        if (bytes[b] > WORTH_A_SWEEP * S->best.bytes)
+            bytes[b] = 0;
+    }
+    return pick_sizes(bytes, sizes);
 }
 
 static tess_status try_similar(search *S)
 {
     tess_similar *similar;
     tess_similar_pairs pairs = {0};
+    int32_t sizes[COUNTED];
     int64_t grouped;
     TESS_TRY(TESS_ALLOC(S->ctx, S->P.rows, &similar));
     tess_status status;
     TESS_TRY_CLEAN(tess_find_similar(S->ctx, &S->P, similar));
-    TESS_TRY_CLEAN(tess_sort_similar(S->ctx, similar, S->P.rows, &pairs));
-    for (int32_t b = 2; b <= TESS_REGROUP_MAX; b++) {
-        TESS_TRY_CLEAN(tess_progress(S->ctx, "grouping rows alike", b, TESS_REGROUP_MAX));
+    const int count = guess_sizes(S, similar, sizes);
+    if (count > 0)
+        TESS_TRY_CLEAN(tess_sort_similar(S->ctx, similar, S->P.rows, &pairs));
+    for (int i = 0; i < count; i++) {
+        TESS_TRY_CLEAN(tess_progress(S->ctx, "grouping rows alike", i, count));
         TESS_TRY_CLEAN(
-            tess_group_similar(S->ctx, similar, S->P.rows, &pairs, b, S->order, &grouped));
+            tess_group_similar(S->ctx, similar, S->P.rows, &pairs, sizes[i], S->order, &grouped));
         if ((double)grouped >= WORTH_COUNTING * (double)S->P.rows)
-            try_order(S, b, 0);
+            try_order(S, sizes[i], 0);
     }
 cleanup:
     TESS_FREE(S->ctx, pairs.pair, similar);
@@ -147,7 +193,9 @@ static tess_status look(search *S)
     TESS_TRY(TESS_ALLOC(S->ctx, S->P.rows, &S->best_order));
     TESS_TRY(tess_marks_create(S->ctx, S->P.cols, &S->marks));
     TESS_TRY(try_fields(S));
-    return try_similar(S);
+    const double full = tess_regrouped_price(
+        S->A, TESS_REGROUP_MAX, (double)S->P.entries / (TESS_REGROUP_MAX * TESS_REGROUP_MAX), true);
+    return S->best.bytes < LITTLE_TO_GAIN * full ? TESS_OK : try_similar(S);
 }
 
 /* ---- The verdict ---- */

@@ -10,7 +10,7 @@
 
 #include "matrix/detect/detect.h"
 
-enum { TESS_REGROUP_MAX = 8 }; /* the largest group looked for */
+enum { TESS_REGROUP_MAX = 16 }; /* the largest group looked for */
 
 /* For every row the rows most like it, best first; -1 fills up. */
 enum { TESS_SIMILAR = TESS_REGROUP_MAX - 1 };
@@ -37,3 +37,30 @@ tess_status tess_sort_similar(tess_ctx *ctx, const tess_similar *similar, int64_
 tess_status tess_group_similar(tess_ctx *ctx, const tess_similar *similar, int64_t rows,
                                const tess_similar_pairs *pairs, int32_t b, int64_t *order,
                                int64_t *grouped);
+
+/* How full blocks of b x b would be if every row were with the b - 1 most like it: the mean share
+ * of a row in the columns of all, squared, as columns are grouped too. density[b], b up to
+ * TESS_REGROUP_MAX. Returns the size of the groups that there seem to be: the next row is much less
+ * alike. */
+int tess_guess_densities(const tess_similar *similar, int64_t rows, double *density);
+
+/* Columns in common over columns of either, in 255ths; 0 of two empty rows. */
+int tess_rows_alike(const tess_pattern *P, int64_t i, int64_t j);
+
+/* Whether a look at a few hundred rows finds fields or rows alike: it takes milliseconds. */
+tess_status tess_glance_regrouping(tess_ctx *ctx, const tess_matrix *A, bool *promising);
+
+/* Bytes of an SpMV with that many blocks of b x b; `permuted`: and of the passes that bring x into
+ * another order and y back. */
+double tess_regrouped_price(const tess_matrix *A, int32_t b, double blocks, bool permuted);
+
+/* About how many blocks of f x f there are when f fields are interleaved, from a sample of groups.
+ * `marks` has P->cols columns. */
+double tess_sample_fields(const tess_pattern *P, int32_t f, tess_marks *marks);
+
+/* The order that interleaves `fields` equal fields. */
+void tess_interleave(int64_t rows, int32_t fields, int64_t *order);
+
+/* Blocks of b x b in that order. group_of is scratch of P->rows. */
+int64_t tess_count_regrouped(tess_ctx *ctx, const tess_pattern *P, const int64_t *order, int32_t b,
+                             int32_t *group_of, tess_marks *marks);

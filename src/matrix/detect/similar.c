@@ -7,7 +7,9 @@
  */
 #include "matrix/detect/regroup.h"
 
-enum { BINS = 16, AGREE = 6, CLOSEST = 24 };
+enum { BINS = 16, AGREE = 6, CLOSEST = 24, FAR_LESS = 6 };
+/* Columns of a row whose agreement is kept; of longer rows the others are compared twice. */
+enum { KEPT = 1024 };
 
 /* Less alike than this, in 255ths, rows share no block that pays. */
 enum { ALIKE_LEAST = 90 };
@@ -53,8 +55,7 @@ static int bins_agreeing(const signature *a, const signature *b)
     return agree;
 }
 
-/* Columns in common over columns of either, in 255ths; 0 of two empty rows. */
-static int alike(const tess_pattern *P, int64_t i, int64_t j)
+int tess_rows_alike(const tess_pattern *P, int64_t i, int64_t j)
 {
     int64_t a = P->row_offsets[i], b = P->row_offsets[j], common = 0;
     const int64_t last_a = P->row_offsets[i + 1], last_b = P->row_offsets[j + 1];
@@ -68,13 +69,18 @@ static int alike(const tess_pattern *P, int64_t i, int64_t j)
     return all > 0 ? (int)(255 * common / (all - common)) : 0;
 }
 
+static bool is_listed(const tess_similar *list, int64_t row)
+{
+    int k = 0;
+    while (k < TESS_SIMILAR && list->row[k] >= 0 && list->row[k] != row)
+        k++;
+    return k < TESS_SIMILAR && list->row[k] == row;
+}
+
 /* Keeps the best; of equals those that came first. */
 static void keep(tess_similar *list, int64_t row, int score)
 {
     int at = TESS_SIMILAR;
-    for (int k = 0; k < TESS_SIMILAR; k++)
-        if (list->row[k] == row)
-            return;
     while (at > 0 && (list->row[at - 1] < 0 || list->alike[at - 1] < score))
         at--;
     if (at == TESS_SIMILAR)
@@ -87,29 +93,56 @@ static void keep(tess_similar *list, int64_t row, int score)
     list->alike[at] = (uint8_t)score;
 }
 
-/* Long rows have many columns whose signatures agree by chance or by likeness: as many as CLOSEST
- * are looked at, the most agreeing ones. They are looked at from i on, so that of many equal rows
- * each lists others. */
+/* How many bins of row i agree with those of each of its columns, and how many columns have each
+ * number. */
+static void agreements(const search *S, int64_t i, uint8_t *agree, int *found)
+{
+    const tess_pattern *P = S->P;
+    const signature mine = S->signatures[i];
+    const int64_t first = P->row_offsets[i], count = P->row_offsets[i + 1] - first;
+    for (int64_t k = 0; k < count; k++) {
+        const int64_t j = P->columns[first + k];
+        const int bins = j == i ? 0 : bins_agreeing(&mine, &S->signatures[j]);
+        found[bins]++;
+        if (k < KEPT)
+            agree[k] = (uint8_t)bins;
+    }
+}
+
+/* The fewest bins that must agree: CLOSEST columns are looked at, the most agreeing ones, and none
+ * that agrees far less than the best does. */
+static int least_agreeing(const int *found)
+{
+    int least = BINS, sum = 0, best = BINS;
+    while (best > 0 && found[best] == 0)
+        best--;
+    while (least > AGREE && (sum += found[least]) < CLOSEST)
+        least--;
+    return least > best - FAR_LESS ? least : best - FAR_LESS;
+}
+
+/* Columns are looked at from i on, so that of many equal rows each lists others. */
 static void find_for_row(const search *S, int64_t i)
 {
     const tess_pattern *P = S->P;
     tess_similar *list = &S->similar[i];
-    int found[BINS + 1] = {0}, least = BINS, sum = 0;
-    for (int64_t k = P->row_offsets[i]; k < P->row_offsets[i + 1]; k++)
-        found[bins_agreeing(&S->signatures[i], &S->signatures[P->columns[k]])]++;
-    while (least > AGREE && (sum += found[least]) < CLOSEST)
-        least--;
+    uint8_t agree[KEPT];
+    int found[BINS + 1] = {0};
+    agreements(S, i, agree, found);
+    const int least = least_agreeing(found);
     const int64_t first = P->row_offsets[i], count = P->row_offsets[i + 1] - first;
     int64_t next = 0;
     while (next < count && P->columns[first + next] <= i)
         next++;
-    for (int64_t k = 0; k < count; k++) {
-        const int64_t j = P->columns[first + (next + k) % count];
-        if (j == i || bins_agreeing(&S->signatures[i], &S->signatures[j]) < least)
+    for (int64_t at = 0; at < count; at++) {
+        const int64_t k = next + at < count ? next + at : next + at - count;
+        const int64_t j = P->columns[first + k];
+        const int bins = k < KEPT ? agree[k] : bins_agreeing(&S->signatures[i], &S->signatures[j]);
+        if (j == i || bins < least || is_listed(list, j))
             continue;
-        int score = alike(P, i, j);
+        int score = tess_rows_alike(P, i, j);
         if (S->T && score >= ALIKE_LEAST)
-            score = (score + alike(S->T, i, j)) / 2;
+            score = (score + tess_rows_alike(S->T, i, j)) / 2;
         if (score >= ALIKE_LEAST)
             keep(list, j, score);
     }
@@ -132,12 +165,15 @@ static void list_equal_rows(const search *S)
             last++;
         for (int64_t i = first; i < last; i++) {
             tess_similar *list = &S->similar[S->by_hash[i].row];
-            *list = (tess_similar){.row = {-1, -1, -1, -1, -1, -1, -1}};
+            for (int k = 0; k < TESS_SIMILAR; k++) {
+                list->row[k] = -1;
+                list->alike[k] = 0;
+            }
             for (int64_t k = 1; k <= TESS_SIMILAR && k < last - first; k++) {
                 const int64_t j = S->by_hash[first + (i - first + k) % (last - first)].row;
-                int score = alike(S->P, S->by_hash[i].row, j);
+                int score = tess_rows_alike(S->P, S->by_hash[i].row, j);
                 if (S->T && score > 0)
-                    score = (score + alike(S->T, S->by_hash[i].row, j)) / 2;
+                    score = (score + tess_rows_alike(S->T, S->by_hash[i].row, j)) / 2;
                 if (score >= ALIKE_LEAST)
                     keep(list, j, score);
             }
@@ -172,23 +208,38 @@ static tess_status transpose(tess_ctx *ctx, const tess_pattern *P, tess_pattern 
     return TESS_OK;
 }
 
-static bool same(const tess_pattern *P, const tess_pattern *T)
+/* Whether the pattern is symmetric, by hashes: the sum of its columns' of every row, and of its
+ * rows' of every column. S->by_hash has the former, not sorted yet. */
+static tess_status is_symmetric(tess_ctx *ctx, const search *S, bool *symmetric)
 {
-    return memcmp(P->row_offsets, T->row_offsets, (size_t)(P->rows + 1) * sizeof *P->row_offsets) ==
-               0 &&
-           memcmp(P->columns, T->columns, (size_t)P->entries * sizeof *P->columns) == 0;
+    const tess_pattern *P = S->P;
+    uint64_t *by_column;
+    TESS_TRY(TESS_CALLOC(ctx, P->cols, &by_column));
+    for (int64_t i = 0; i < P->rows; i++) {
+        const uint64_t hash = tess_random_u64(1, (uint64_t)i);
+        for (int64_t k = P->row_offsets[i]; k < P->row_offsets[i + 1]; k++)
+            by_column[P->columns[k]] += hash;
+    }
+    *symmetric = true;
+    for (int64_t i = 0; i < P->rows && *symmetric; i++)
+        *symmetric = by_column[i] == S->by_hash[i].hash;
+    tess_free(ctx, by_column);
+    return TESS_OK;
 }
 
 tess_status tess_find_similar(tess_ctx *ctx, const tess_pattern *P, tess_similar *similar)
 {
     search S = {.P = P, .similar = similar};
     tess_pattern T = {0};
+    bool symmetric;
     tess_status status;
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, P->rows, &S.signatures));
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, P->rows, &S.by_hash));
-    TESS_TRY_CLEAN(transpose(ctx, P, &T));
-    S.T = same(P, &T) ? NULL : &T;
     tess_for_rows(ctx, P->row_offsets, P->rows, sign_rows, &S);
+    TESS_TRY_CLEAN(is_symmetric(ctx, &S, &symmetric));
+    if (!symmetric)
+        TESS_TRY_CLEAN(transpose(ctx, P, &T));
+    S.T = symmetric ? NULL : &T;
     qsort(S.by_hash, (size_t)P->rows, sizeof *S.by_hash, compare_hashes);
     list_equal_rows(&S);
     tess_for_rows(ctx, P->row_offsets, P->rows, find_rows, &S);

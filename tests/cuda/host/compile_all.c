@@ -12,6 +12,7 @@
 
 #include "cuda/driver/jit.h"
 #include "coarsen_shapes.h"
+#include "permutes.h"
 #include "triangular_variants.h"
 #include "passes.h"
 #include "variants.h"
@@ -145,6 +146,8 @@ static void work(share *s)
     take_all(s, "cg_f32", "cg.cu", "-DREAL=4 -DTHREADS=256 -DVECTORS=8");
     take_all(s, "convert", "convert.cu", "-DFROM=8 -DTO=4 -DADD=1 -DTHREADS=256");
     take_all(s, "update", "update.cu", "-DREAL=8 -DINDEX=4 -DTHREADS=256 -DEACH=8");
+    for (int i = 0; i < test_permute_count; i++)
+        take_all(s, "permute", "permute.cu", test_permutes[i].defines);
     take_all(s, "slices", "slices.cu", "-DREAL=8 -DTHREADS=256 -DBACK=1");
     take_all(s, "slices", "slices.cu", "-DREAL=4 -DTHREADS=256 -DBACK=0");
     take_all(s, "finish", "finish.cu", "-DTHREADS=512");

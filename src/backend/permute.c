@@ -1,0 +1,41 @@
+/* Vectors of the host into another order (permute.h). */
+#include "backend/permute.h"
+
+/* Nodes that are done for all fields before the next ones: their rows stay in the first cache. */
+enum { CHUNK = 256 };
+/* Scalars that are worth a thread of their own: they take about as long as waking it. */
+enum { SHARE = 8192 };
+
+#define REAL double
+#define PASS pass_f64
+#include "backend/permute.inc.c"
+#undef REAL
+#undef PASS
+#define REAL float
+#define PASS pass_f32
+#include "backend/permute.inc.c"
+#undef REAL
+#undef PASS
+
+static void permute_nodes(void *arg, tess_range nodes)
+{
+    const tess_permute *p = arg;
+    for (int64_t first = nodes.first; first < nodes.last; first += CHUNK) {
+        const int64_t last = tess_min(first + CHUNK, nodes.last);
+        if (p->type == TESS_F64)
+            pass_f64(p, first, last);
+        else
+            pass_f32(p, first, last);
+    }
+}
+
+void tess_permute_host(tess_ctx *ctx, int threads, const tess_permute *pass)
+{
+    tess_permute copy = *pass;
+    const int64_t nodes = pass->rows / (pass->fields > 0 ? pass->fields : 1);
+    const int64_t shares = tess_ceil_div(pass->rows * pass->vectors, SHARE);
+    if (shares <= 1)
+        permute_nodes(&copy, (tess_range){.first = 0, .last = nodes});
+    else
+        tess_for_shares(ctx, (int)tess_min(threads, shares), nodes, permute_nodes, &copy);
+}

@@ -1,0 +1,336 @@
+/* Making a regrouped plan, and whether it pays (regrouped.h).
+ *
+ * Automatically: a glance at a few rows says whether detection is worth its time, detection whether
+ * there are blocks, the model whether their product and the passes are faster than A as it is by a
+ * margin. Then both are timed, and the faster one stays.
+ */
+#include "plan/regrouped.h"
+
+#include "matrix/detect/regroup.h"
+#include "plan/model/model.h"
+
+/* Of the predicted time of A as it is, the most that a regrouped plan may take to be tried: it
+ * needs a second copy of the matrix, and detection takes as long as many products. */
+#define PAYS 0.9
+
+enum { TIMED = 5, ROUNDS = 2 };
+
+/* ---- Whether ---- */
+
+static tess_status refuse(tess_ctx *ctx, const char *why)
+{
+    return tess_fail(ctx, TESS_ERR_UNSUPPORTED, "regroup: %s: use TESS_REGROUP_OFF", why);
+}
+
+/* What a regrouped plan needs of matrix and device. */
+static tess_status check(tess_ctx *ctx, const tess_matrix *A, const tess_device *device)
+{
+    const tess_backend *backend = device->backend;
+    if (backend->each_part || backend->sum)
+        return refuse(ctx,
+                      "the matrix is held by several parts, which have numberings of their own");
+    if (!backend->spmv || (backend->owns && !backend->memory_permute))
+        return refuse(ctx, "the device does not bring vectors into another order");
+    if (A->rows != A->cols)
+        return tess_fail(ctx, TESS_ERR_UNSUPPORTED,
+                         "regroup: %lld x %lld: one order of rows and columns needs a square "
+                         "matrix: use TESS_REGROUP_OFF",
+                         (long long)A->rows, (long long)A->cols);
+    return A->rows > INT32_MAX ? refuse(ctx, "the matrix has more than 2^31 - 1 rows") : TESS_OK;
+}
+
+/* Whether an automatic choice may be looked for: the caller left everything open, and a search
+ * would be made too. */
+static bool worth_a_glance(const tess_matrix *A, const tess_device *device,
+                           const tess_plan_options *options)
+{
+    const tess_backend *backend = device->backend;
+    return options->regroup == TESS_REGROUP_AUTO && options->effort != TESS_EFFORT_ESTIMATE &&
+           !options->format && !options->kernel && !options->params && !options->reproducible &&
+           A->rows == A->cols && A->block_height == 1 && A->block_width == 1 && backend->costs &&
+           !backend->each_part && !backend->sum && A->rows <= INT32_MAX &&
+           (!backend->owns || backend->memory_permute) &&
+           tess_matrix_spmv_bytes(A) >= TESS_TUNER_LEAST_BYTES;
+}
+
+/* ---- Price ---- */
+
+/* What an estimate takes for B; all 0 where the model knows nothing. */
+static tess_status estimate(const tess_matrix *B, tess_device *device, tess_candidate *out)
+{
+    static const tess_plan_options any = {.effort = TESS_EFFORT_ESTIMATE};
+    tess_search search = {.effort = TESS_EFFORT_ESTIMATE};
+    *out = (tess_candidate){0};
+    TESS_TRY(tess_search_list(&search, device, B, &any));
+    if (search.count > 0)
+        *out = search.trials[0].candidate;
+    tess_free(device->ctx, search.trials);
+    return TESS_OK;
+}
+
+static double pass_bytes(const tess_matrix *A, const tess_regrouped *r)
+{
+    const double value = (double)tess_type_size(A->type);
+    return r->in_place ? 0 : 2 * (2 * value + (r->fields > 0 ? 0 : 4)) * (double)A->rows;
+}
+
+double tess_regrouped_bytes(const tess_plan *plan)
+{
+    return plan->inner ? pass_bytes(plan->matrix, tess_regrouped_of(plan)) : 0;
+}
+
+/* The passes are as fast as those of a solver. */
+static double pass_seconds(const tess_matrix *A, tess_device *device, const tess_regrouped *r,
+                           double product_bytes)
+{
+    const tess_model *model = tess_device_performance(device);
+    const double bytes = pass_bytes(A, r);
+    const tess_model_load load = {.name = TESS_MODEL_VECTORS,
+                                  .type = A->type,
+                                  .bytes = bytes,
+                                  .working = bytes + product_bytes};
+    return model && bytes > 0 ? tess_model_seconds(model, &load, false) : 0;
+}
+
+/* ---- Making ---- */
+
+/* Both lists of rows, and whether there is anything to permute. */
+static tess_status list_rows(tess_ctx *ctx, const int64_t *order, int64_t rows, tess_regrouped *r)
+{
+    TESS_TRY(TESS_ALLOC(ctx, rows, &r->source[0]));
+    TESS_TRY(TESS_ALLOC(ctx, rows, &r->source[1]));
+    r->in_place = true;
+    for (int64_t i = 0; i < rows; i++) {
+        r->source[0][i] = (int32_t)order[i];
+        r->source[1][order[i]] = (int32_t)i;
+        r->in_place = r->in_place && order[i] == i;
+    }
+    return TESS_OK;
+}
+
+/* The lists in the device's memory; an order of fields needs none. */
+static tess_status send_rows(int64_t rows, tess_regrouped *r)
+{
+    const tess_backend *real = r->real->backend;
+    const size_t bytes = (size_t)rows * sizeof *r->source[0];
+    for (int i = 0; i < 2 && real->owns && r->fields == 0 && bytes > 0; i++) {
+        TESS_TRY(real->memory_alloc(r->real, bytes, &r->device_source[i]));
+        TESS_TRY(real->memory_copy_to(r->real, r->device_source[i], r->source[i], bytes));
+    }
+    return TESS_OK;
+}
+
+/* Buffers for one vector, so that a product does not allocate. */
+static tess_status reserve(tess_ctx *ctx, const tess_matrix *A, tess_regrouped *r)
+{
+    const tess_backend *real = r->real->backend;
+    const size_t bytes = (size_t)A->rows * tess_type_size(A->type);
+    for (int i = TESS_REGROUPED_X; i <= TESS_REGROUPED_Y && !r->in_place && bytes > 0; i++) {
+        tess_regrouped_buffer *b = real->owns ? &r->local[i] : &r->host[i];
+        TESS_TRY(real->owns ? real->memory_alloc(r->real, bytes, &b->data)
+                            : tess_alloc_bytes(ctx, (int64_t)bytes, 1, &b->data));
+        b->bytes = bytes;
+    }
+    return TESS_OK;
+}
+
+/* B and all that goes with it, without its plan. */
+static tess_status prepare(tess_ctx *ctx, const tess_matrix *A, tess_device *device,
+                           const tess_regrouping *R, tess_regrouped **out)
+{
+    tess_regrouped *r;
+    int64_t *order = NULL;
+    TESS_TRY(TESS_CALLOC(ctx, 1, &r));
+    r->real = device;
+    r->block = R->block;
+    r->fields = R->fields;
+    memcpy(r->reason, R->reason, sizeof r->reason);
+    r->table = tess_regrouped_table(device->backend);
+    r->device = *device;
+    r->device.backend = &r->table;
+    r->device.performance = NULL;
+    tess_status status;
+    TESS_TRY_CLEAN(tess_progress(ctx, "permuting", 0, 1));
+    TESS_TRY_CLEAN(TESS_ALLOC(ctx, A->rows, &order));
+    memcpy(order, R->order, (size_t)A->rows * sizeof *order);
+    TESS_TRY_CLEAN(tess_regroup_matrix(ctx, A, order, R->block, &r->matrix));
+    if (r->fields == 0) /* fields keep the order of their nodes */
+        TESS_TRY_CLEAN(tess_regroup_near(ctx, &r->matrix, order, &r->near));
+    TESS_TRY_CLEAN(list_rows(ctx, order, A->rows, r));
+    *out = r;
+    r = NULL;
+cleanup:
+    tess_free(ctx, order);
+    tess_regrouped_free(ctx, r);
+    return status;
+}
+
+/* What is kept beside A. */
+static double memory_of(const tess_matrix *A, const tess_regrouped *r, const tess_plan *inner)
+{
+    const double value = (double)tess_type_size(A->type), rows = (double)A->rows;
+    const tess_matrix *B = r->matrix;
+    return inner->memory + value * (double)tess_matrix_stored(B) + 4 * (double)B->blocks +
+           8 * (double)(B->block_rows + 1) + (r->in_place ? 8 : 8 + 2 * value) * rows;
+}
+
+/* The inner plan, and the plan around it, which takes over r. */
+static tess_status wrap(tess_ctx *ctx, const tess_matrix *A, const tess_plan_options *options,
+                        tess_regrouped *r, tess_plan **out)
+{
+    tess_plan_options inside = *options;
+    tess_plan *plan = NULL, *inner = NULL;
+    tess_status status;
+    inside.regroup = TESS_REGROUP_OFF;
+    TESS_TRY_CLEAN(tess_plan_create(ctx, r->matrix, r->real, &inside, &inner));
+    TESS_TRY_CLEAN(send_rows(A->rows, r));
+    TESS_TRY_CLEAN(reserve(ctx, A, r));
+    TESS_TRY_CLEAN(TESS_ALLOC(ctx, 1, &plan));
+    *plan = (tess_plan){.ctx = ctx,
+                        .device = &r->device,
+                        .matrix = A,
+                        .all_rows = A->rows,
+                        .values = A->values,
+                        .version = A->version,
+                        .state = r,
+                        .inner = inner,
+                        .named = inner->named,
+                        .one_vector = inner->one_vector,
+                        .moves = inner->moves > 0 ? inner->moves + pass_bytes(A, r) : 0,
+                        .memory = memory_of(A, r, inner)};
+    memcpy(plan->format, inner->format, sizeof plan->format);
+    memcpy(plan->kernel, inner->kernel, sizeof plan->kernel);
+    memcpy(plan->params, inner->params, sizeof plan->params);
+    tess_word_open(&plan->turn);
+    r->pass_seconds = pass_seconds(A, r->real, r, inner->moves);
+    *out = plan;
+    return TESS_OK;
+cleanup:
+    tess_plan_destroy(inner);
+    tess_regrouped_free(ctx, r);
+    return status;
+}
+
+/* ---- Asked for ---- */
+
+static tess_status make_asked(tess_ctx *ctx, const tess_matrix *A, tess_device *device,
+                              const tess_plan_options *options, tess_plan **out)
+{
+    const double start = tess_seconds();
+    tess_regrouping *R;
+    tess_regrouped *r;
+    TESS_TRY(check(ctx, A, device));
+    TESS_TRY(tess_detect_regrouping(ctx, A, NULL, &R));
+    tess_status status =
+        R->block > 1
+            ? prepare(ctx, A, device, R, &r)
+            : tess_fail(ctx, TESS_ERR_UNSUPPORTED,
+                        "regroup: %s: without TESS_REGROUP_ON a plan takes A as it is", R->reason);
+    tess_regrouping_destroy(R);
+    TESS_TRY(status);
+    TESS_TRY(wrap(ctx, A, options, r, out));
+    r->seconds = tess_seconds() - start;
+    return TESS_OK;
+}
+
+/* ---- By itself ---- */
+
+/* Whether B and the passes are predicted to be faster than what A's plan is predicted to take. */
+static tess_status predicted_to_pay(tess_plan *plain, tess_regrouped *r, bool *pays)
+{
+    tess_candidate B;
+    const tess_candidate A = tess_plan_priced(plain);
+    TESS_TRY(estimate(r->matrix, r->real, &B));
+    const double passes = pass_seconds(plain->matrix, r->real, r, B.bytes);
+    const double regrouped = tess_candidate_doubted(&B) + passes;
+    r->plain_seconds = A.predicted;
+    if (A.predicted > 0 && B.predicted > 0)
+        *pays = regrouped < PAYS * A.predicted;
+    else
+        *pays = B.bytes + pass_bytes(plain->matrix, r) < PAYS * A.bytes;
+    tess_log(plain->ctx, "regroup: %s; predicted %.3g ms instead of %.3g ms: %s", r->reason,
+             1e3 * regrouped, 1e3 * A.predicted, *pays ? "tried" : "not taken");
+    return TESS_OK;
+}
+
+/* The median of a plan's runs in two turns. */
+static tess_status time_both(tess_plan *plans[2], double seconds[2])
+{
+    tess_ctx *ctx = plans[0]->ctx;
+    const tess_matrix *A = plans[0]->matrix;
+    const tess_product product = {.kind = TESS_PRODUCT_SPMV};
+    double times[2][ROUNDS * TIMED];
+    void *x = NULL, *y = NULL;
+    tess_status status;
+    TESS_TRY_CLEAN(tess_alloc_bytes(ctx, A->cols, tess_type_size(A->type), &x));
+    TESS_TRY_CLEAN(tess_calloc_bytes(ctx, A->rows, tess_type_size(A->type), &y));
+    tess_random_vector(x, A->cols, A->type);
+    for (int round = 0; round < ROUNDS; round++)
+        for (int i = 0; i < 2; i++) {
+            double *into = times[i] + round * TIMED;
+            TESS_TRY_CLEAN(tess_product_time(plans[i], &product, 1, x, 0, y, 1, into));
+            TESS_TRY_CLEAN(tess_product_time(plans[i], &product, 1, x, 0, y, TIMED, into));
+        }
+    for (int i = 0; i < 2; i++)
+        seconds[i] = tess_median(times[i], ROUNDS * TIMED);
+cleanup:
+    TESS_FREE(ctx, x, y);
+    return status;
+}
+
+/* A regrouped plan in the place of *plan, if it is faster. */
+static tess_status challenge(tess_regrouped *r, const tess_plan_options *options, double start,
+                             tess_plan **plan)
+{
+    tess_plan *plans[2] = {*plan, NULL};
+    double seconds[2] = {0};
+    TESS_TRY(wrap((*plan)->ctx, (*plan)->matrix, options, r, &plans[1]));
+    const tess_status status = time_both(plans, seconds);
+    const bool won = status == TESS_OK && seconds[1] < seconds[0];
+    tess_log((*plan)->ctx, "regroup: %.3g ms instead of %.3g ms", 1e3 * seconds[1],
+             1e3 * seconds[0]);
+    r->plain_seconds = seconds[0];
+    r->measured = true;
+    r->seconds = tess_seconds() - start;
+    tess_plan_destroy(plans[!won]);
+    *plan = plans[won];
+    return status;
+}
+
+static tess_status look(tess_ctx *ctx, const tess_plan_options *options, tess_plan **plan)
+{
+    const double start = tess_seconds();
+    const tess_matrix *A = (*plan)->matrix;
+    tess_device *device = (*plan)->device;
+    tess_regrouping *R;
+    tess_regrouped *r;
+    bool promising, pays = false;
+    TESS_TRY(tess_glance_regrouping(ctx, A, &promising));
+    if (!promising)
+        return TESS_OK;
+    TESS_TRY(tess_detect_regrouping(ctx, A, NULL, &R));
+    tess_status status = R->block > 1 ? prepare(ctx, A, device, R, &r) : TESS_OK;
+    const bool found = R->block > 1;
+    tess_regrouping_destroy(R);
+    if (status != TESS_OK || !found)
+        return status;
+    status = predicted_to_pay(*plan, r, &pays);
+    if (status == TESS_OK && pays)
+        return challenge(r, options, start, plan);
+    tess_regrouped_free(ctx, r);
+    return status;
+}
+
+tess_status tess_plan_regroup(tess_ctx *ctx, const tess_matrix *A, tess_device *device,
+                              const tess_plan_options *options, tess_plan **plan)
+{
+    if (options->regroup == TESS_REGROUP_ON)
+        return make_asked(ctx, A, device, options, plan);
+    if (!worth_a_glance(A, device, options))
+        return TESS_OK;
+    /* Whatever fails here, memory or a stop included, leaves the plan that there is. */
+    const tess_kept_error kept = tess_error_keep(ctx);
+    if (look(ctx, options, plan) != TESS_OK)
+        tess_error_restore(ctx, &kept);
+    return TESS_OK;
+}

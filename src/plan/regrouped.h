@@ -1,0 +1,79 @@
+/* Plans that permute inside: blocks that the numbering hides (matrix/detect), used.
+ *
+ *     A, the caller's ──order──> B, blocks of b x b ──> inner plan
+ *     x ──taken──> x' ──inner product──> y' ──given──> y
+ *
+ * Row i of B is row order[i] of A. The plan's matrix, vectors and values are the caller's, in the
+ * caller's numbering; plan->inner is a plan of B on the same device. Its backend is the device's
+ * with other products: each brings x into the new order and y back, in two passes over vectors.
+ * Where groups already follow each other in A, nothing moves and there are no passes.
+ */
+#pragma once
+
+#include "plan/tuner.h"
+
+enum { TESS_REGROUPED_X, TESS_REGROUPED_Y, TESS_REGROUPED_W, TESS_REGROUPED_BUFFERS };
+
+/* A growing array, in the host's memory or in the device's. */
+typedef struct tess_regrouped_buffer {
+    void *data;
+    size_t bytes;
+} tess_regrouped_buffer;
+
+typedef struct tess_regrouped {
+    tess_device device;  /* the caller's with `table` */
+    tess_backend table;  /* the device's own with other products */
+    tess_device *real;   /* the caller's */
+    tess_matrix *matrix; /* B */
+    int32_t block, fields;
+    bool in_place;          /* the order is A's own */
+    bool near;              /* groups were brought into an order of their own */
+    int32_t *source[2];     /* [0]: A's row of each row of B; [1]: B's row of each row of A */
+    void *device_source[2]; /* the same in the device's memory; NULL: there is none, or fields */
+    double seconds;         /* detection, conversion and the inner plan */
+    double plain_seconds;   /* one product of A as it is: measured, or predicted */
+    bool measured;          /* which of the two */
+    double pass_seconds;    /* of the passes, predicted; 0: the model does not know them */
+    tess_regrouped_buffer host[TESS_REGROUPED_BUFFERS], local[TESS_REGROUPED_BUFFERS];
+    char reason[320]; /* what was found */
+} tess_regrouped;
+
+static inline tess_regrouped *tess_regrouped_of(const tess_plan *plan)
+{
+    return plan->state;
+}
+
+/* ---- regrouped.c ---- */
+
+/* A regrouped plan, as options->regroup asks for. With `auto` *plan is one that exists, of A as it
+ * is, and is replaced where regrouping is predicted to pay and, if anything may be run, does. */
+tess_status tess_plan_regroup(tess_ctx *ctx, const tess_matrix *A, tess_device *device,
+                              const tess_plan_options *options, tess_plan **plan);
+/* What the passes of one product move: x and y once in and once out, and the lists of rows. */
+double tess_regrouped_bytes(const tess_plan *plan);
+
+/* ---- regrouped_values.c ---- */
+
+/* B in that order, blocks of b x b. */
+tess_status tess_regroup_matrix(tess_ctx *ctx, const tess_matrix *A, const int64_t *order,
+                                int32_t block, tess_matrix **out);
+/* Where neighbours are far apart in B, its groups in another order, in which they are near (reverse
+ * Cuthill-McKee): B and its order are replaced. */
+tess_status tess_regroup_near(tess_ctx *ctx, tess_matrix **B, int64_t *order, bool *changed);
+/* `values`, in A's layout, into B. The lists of rows are those of tess_regrouped.source. */
+tess_status tess_regroup_values(const tess_matrix *A, const void *values, const int32_t *old_row,
+                                const int32_t *new_row, tess_matrix *B);
+
+/* ---- regrouped_products.c ---- */
+
+/* The device's backend with the products of a regrouped plan. */
+tess_backend tess_regrouped_table(const tess_backend *real);
+void tess_regrouped_free(tess_ctx *ctx, tess_regrouped *r);
+
+/* A vector of the caller's into the plan's inner order, and back; both where the device can reach
+ * them, in one memory. */
+tess_status tess_regrouped_take(tess_plan *plan, const void *from, void *to);
+tess_status tess_regrouped_give(tess_plan *plan, const void *from, void *to);
+/* Room for `vectors` of them in the memory that `like` is in. */
+tess_status tess_regrouped_alloc(tess_plan *plan, const void *like, int64_t vectors, void **out);
+void tess_regrouped_release(tess_plan *plan, void *vectors); /* NULL is fine */

@@ -1,0 +1,119 @@
+/* permute.cu in the emulator against the host's passes, for orders, numbers of vectors and strides
+ * drawn at random. */
+#include <math.h>
+#include <string.h>
+
+#include "backend/permute.h"
+#include "emu/emulator.h"
+#include "permutes.h"
+#include "support/support.h"
+
+enum { THREADS = 64 };
+
+static uint64_t address(const void *pointer)
+{
+    return (uint64_t)(uintptr_t)pointer;
+}
+
+/* Both get the same arrays; what lies between vectors stays as it is in both. */
+static void check(tess_ctx *ctx, int variant, uint64_t seed)
+{
+    const test_permute *t = &test_permutes[variant];
+    const tess_type type = t->size == 8 ? TESS_F64 : TESS_F32;
+    const int fields = t->fields > 0 ? t->fields : 1, k = 1 + (int)tess_random_below(seed, 0, 4);
+    const int64_t rows = fields * (1 + tess_random_below(seed, 1, 200));
+    const bool from_columns = tess_random_below(seed, 2, 2),
+               to_columns = tess_random_below(seed, 3, 2);
+    const int64_t from_ld = (from_columns ? rows : k) + 1, to_ld = (to_columns ? rows : k) + 2;
+    const int64_t room = (rows + 2) * (k + 3);
+    int32_t *source = malloc((size_t)rows * sizeof *source);
+    for (int64_t i = 0; i < rows; i++)
+        source[i] =
+            (int32_t)((i * 7 + 3) % rows); /* not a permutation where 7 divides: no matter */
+    void *from = test_vector(room, type, 1), *to = test_vector(room, type, 2);
+    void *want = test_vector(room, type, 2);
+    const tess_permute pass = {.type = type,
+                               .rows = rows,
+                               .vectors = k,
+                               .source = source,
+                               .fields = t->fields,
+                               .apart = t->apart,
+                               .from = from,
+                               .from_row = from_columns ? 1 : from_ld,
+                               .from_vector = from_columns ? from_ld : 1,
+                               .to = want,
+                               .to_row = to_columns ? 1 : to_ld,
+                               .to_vector = to_columns ? to_ld : 1,
+                               .beta = t->add ? 0.5 : 0};
+    tess_permute_host(ctx, 2, &pass);
+    const int64_t nodes = rows / fields;
+    tess_cuda_launch launch = {.entry = "permute",
+                               .grid = {(unsigned)tess_ceil_div(nodes, THREADS), 1, 1},
+                               .block = {THREADS, 1, 1},
+                               .slots = 10};
+    const int64_t integers[] = {nodes,         k, pass.from_row, pass.from_vector, pass.to_row,
+                                pass.to_vector};
+    launch.args[0].pointer = address(source);
+    launch.args[1].pointer = address(from);
+    launch.args[2].pointer = address(to);
+    for (int i = 0; i < 6; i++)
+        launch.args[3 + i].integer = integers[i];
+    launch.args[9].number = pass.beta;
+    char name[32];
+    snprintf(name, sizeof name, "permute_%d", variant);
+    const char *wrong = emu_launch(name, &launch, seed);
+    if (wrong || memcmp(to, want, (size_t)room * tess_type_size(type)) != 0)
+        fail_msg("%s, seed %llu: %s", name, (unsigned long long)seed,
+                 wrong ? wrong : "other numbers than the host's");
+    free(source), free(from), free(to), free(want);
+}
+
+static void vectors_are_permuted_as_by_the_host(void **state)
+{
+    for (int variant = 0; variant < test_permute_count; variant++)
+        for (uint64_t seed = 1; seed <= 12; seed++)
+            check(test_ctx(state), variant, seed);
+}
+
+/* The host's own: to(i) = from(source(i)), and fields as the list of rows would have them. */
+static void fields_are_the_list_of_their_rows(void **state)
+{
+    enum { N = 60 };
+    int32_t source[N];
+    for (int f = 2; f <= 6; f++)
+        for (int apart = 0; apart < 2; apart++) {
+            double from[N], to[N], want[N];
+            if (N % f != 0)
+                continue;
+            for (int i = 0; i < N; i++) {
+                const int length = N / f;
+                source[i] = apart ? i % length * f + i / length : i % f * length + i / f;
+                from[i] = i + 0.5;
+                to[i] = want[i] = NAN;
+            }
+            tess_permute pass = {.type = TESS_F64,
+                                 .rows = N,
+                                 .vectors = 1,
+                                 .source = source,
+                                 .from = from,
+                                 .from_row = 1,
+                                 .to = want,
+                                 .to_row = 1};
+            tess_permute_host(test_ctx(state), 2, &pass);
+            pass.fields = f;
+            pass.apart = apart;
+            pass.to = to;
+            tess_permute_host(test_ctx(state), 2, &pass);
+            for (int i = 0; i < N; i++)
+                if (to[i] != want[i] || want[i] != source[i] + 0.5)
+                    fail_msg("%d fields, apart %d: row %d is %g, not %g", f, apart, i, to[i],
+                             source[i] + 0.5);
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(vectors_are_permuted_as_by_the_host),
+                                       cmocka_unit_test(fields_are_the_list_of_their_rows)};
+    return cmocka_run_group_tests(tests, test_setup, test_teardown);
+}
