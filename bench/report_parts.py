@@ -72,7 +72,7 @@ def cpu_section(log):
                 times = {w: statistics.median(way["setup_seconds"]) for w, way in work["ways"].items() if "setup_seconds" in way}
                 setup.append(f"`{c['input']}` {1e3 * times['ranks']:.3g} ms by ranks, {1e3 * times.get('petsc', 0):.3g} by PETSc")
     return (f"\n## Ranks, threads and PETSc: {log['processor']}, {n} cores\n\n"
-            f"Revision {log['revision']}, {log['date']}; load of the machine at the start {log['load']:.1f}. f64; medians of {log['rounds']} rounds in\n"
+            f"Revision {log['revision']}, {log['date']}; load of the machine at the start {log['load']:.1f}. f64; medians of {log['rounds']} rounds, of solves {(log['rounds'] + 1) // 2}, in\n"
             f"which the ways take turns in one MPI program. **threads**: one process, `cpu:{n}`. **parts**: one process, `cpu:1{',1' * (n - 1)}`.\n"
             f"**ranks**: {n} MPI ranks of one thread. **PETSc** {log['contests'][0]['petsc']}: MPIBAIJ on the same ranks and rows. Products are in ms;\n"
             "solves from 0 to |b − Ax| ≤ 1e-8 |b| too, without set-up. Every y is compared with the reference backend's, and every x's residual\n"

@@ -159,6 +159,10 @@ static tess_status open_device(run_state *r)
         threads = cores > r->local_size ? (int)(cores / r->local_size) : 1;
     }
     snprintf(name, sizeof name, "cpu:%d", threads);
+    /* What solvers set up with the context's threads is the rank's share too. */
+    const tess_status status = tess_ctx_set_threads(r->ctx, threads);
+    if (status != TESS_OK)
+        return status;
     return tess_device_open(r->ctx, r->args.device ? r->args.device : name, &r->device);
 }
 

@@ -45,7 +45,7 @@ static void print_prediction(contest *c)
 {
     const tess_predict_options options = {.size = sizeof options, .devices = c->ranks, .shared = 1};
     tess_prediction *p;
-    must(c, tess_predict(c->ctx, c->A, c->device[THREADS], &options, &p));
+    must(c, tess_predict(c->alone, c->A, c->device[THREADS], &options, &p));
     printf("\"model\": \"%s\", \"stand_in\": %d, \"density\": %.6f, \"predicted\": [", p->model,
            p->stand_in, p->density);
     for (int64_t i = 0; i < p->solve_count; i++) {
@@ -112,11 +112,14 @@ int main(int argc, char **argv)
     c.input = argv[1];
     c.rounds = atoi(argv[2]);
     c.seconds = strtod(argv[3], NULL);
-    if (tess_ctx_create(NULL, &c.ctx) != TESS_OK ||
+    const tess_ctx_options one = {.size = sizeof one, .threads = 1};
+    const tess_ctx_options all = {.size = sizeof all, .threads = c.ranks};
+    if (tess_ctx_create(&one, &c.ctx) != TESS_OK || tess_ctx_create(&all, &c.alone) != TESS_OK ||
         tess_mpi_comm_open(c.ctx, MPI_COMM_WORLD, &c.comm) != TESS_OK)
         MPI_Abort(MPI_COMM_WORLD, 1);
     compete(&c, argc - 4, argv + 4);
     tess_mpi_comm_close(&c.comm);
+    tess_ctx_destroy(c.alone);
     tess_ctx_destroy(c.ctx);
     return PetscFinalize();
 }

@@ -19,7 +19,8 @@ enum { ROUNDS_MAX = 64, WORKS_MAX = 8 };
 typedef enum way { THREADS, PARTS, RANKS, PETSC, WAYS } way;
 
 typedef struct contest {
-    tess_ctx *ctx;
+    tess_ctx *ctx;   /* of one thread: the rank's */
+    tess_ctx *alone; /* of a thread a core: the ways of one process */
     tess_comm comm;
     int rank, ranks;
     const char *input;

@@ -11,7 +11,7 @@ void must(contest *c, tess_status status)
 {
     if (status == TESS_OK)
         return;
-    fprintf(stderr, "rank %d: %s\n", c->rank, tess_ctx_error(c->ctx));
+    fprintf(stderr, "rank %d: %s %s\n", c->rank, tess_ctx_error(c->ctx), tess_ctx_error(c->alone));
     MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
@@ -93,8 +93,8 @@ static void make_alone(contest *c)
     for (int r = 1; r < c->ranks && at + 3 < sizeof name[PARTS]; r++)
         at += (size_t)snprintf(name[PARTS] + at, sizeof name[PARTS] - at, ",1");
     for (int w = 0; w < RANKS; w++) {
-        must(c, tess_device_open(c->ctx, name[w], &c->device[w]));
-        must(c, tess_plan_create(c->ctx, c->A, c->device[w], NULL, &c->plan[w]));
+        must(c, tess_device_open(c->alone, name[w], &c->device[w]));
+        must(c, tess_plan_create(c->alone, c->A, c->device[w], NULL, &c->plan[w]));
     }
 }
 
