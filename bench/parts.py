@@ -6,7 +6,7 @@
     bench/parts.py --cuda NAME --device cuda:0    the parts of one GPU and the model for two of them
     bench/parts.py                                the page alone, from bench/results/parts-*.json
 
-On a CPU, `tessera_bench_parts` runs four ways in turns in one MPI program: one process with a thread a core, one process with
+On a CPU, `tessera_bench_ranks` runs four ways in turns in one MPI program: one process with a thread a core, one process with
 a part a core, a rank a core, and PETSc's MPIBAIJ on the same ranks. Medians count, every result is verified, and a ratio
 is of times in one run. --calibrate measures the performance model of this machine first, some minutes more, and keeps it in
 build/parts for later runs; without it the model that is built in for the most similar machine stands in. Standard library
@@ -35,7 +35,6 @@ CONTESTS = [("gen:stencil27:n=48,b=3", ["spmv+", CG]), ("gen:elasticity:n=40", [
             ("gen:cdr:n=52,b=4", ["spmv+", BICGSTAB])]
 SHORT = [("gen:stencil27:n=20,b=3", ["spmv+", CG]), ("gen:cdr:n=20,b=4", ["spmv+", BICGSTAB])]
 ITERATION = "iteration:cg:pc=jacobi"
-DEVICE_ROUNDS, FEW, MANY = 3, 20, 80  # of the GPU's iterations: a long solve less a short one
 
 
 def model_cases(small, large):
@@ -100,7 +99,7 @@ def scaling(options):
 
 def contest(options, case, rounds, seconds, works):
     started = time.monotonic()
-    launch = [options.mpirun, "-n", str(options.ranks), "--bind-to", "none", os.path.join(options.bin, "tessera_bench_parts")]
+    launch = [options.mpirun, "-n", str(options.ranks), "--bind-to", "none", os.path.join(options.bin, "tessera_bench_ranks")]
     if options.oversubscribe:
         launch[1:1] = ["--oversubscribe"]
     text = run([*launch, case, str(rounds), str(seconds), *works], OMP_NUM_THREADS=str(options.ranks))
@@ -133,46 +132,30 @@ def measure_cpu(options):
 
 # ---- One GPU as several devices ----
 
-def solve_on(options, case, device, pc, most):
-    r = tessera(options, "solve", case, "--device", device, "--method", "cg", "--pc", pc, "--options", f"tol=1e-15,max={most}")
-    return r["seconds"], r["iterations"], r["reason"]
-
-
-def iteration_on(options, case, device):
-    """Seconds of an iteration: a long solve less a short one, medians of some rounds."""
-    few = [solve_on(options, case, device, "jacobi", FEW) for _ in range(DEVICE_ROUNDS)]
-    many = [solve_on(options, case, device, "jacobi", MANY) for _ in range(DEVICE_ROUNDS)]
-    did = many[0][1] - few[0][1]
-    return (statistics.median(m[0] for m in many) - statistics.median(f[0] for f in few)) / did if did > 0 else None
+def on_parts(options, case, spec, rounds, names):
+    """What `tessera_bench_parts` says of each device."""
+    command = [os.path.join(options.bin, "tessera_bench_parts"), case, spec, str(rounds), *names]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, env=environment())
+    return [json.loads(line) for line in done.stdout.splitlines()]
 
 
 def measure_cuda(options):
-    path = RESULTS % options.cuda
-    log = {}
-    if os.path.exists(path):
-        with open(path, encoding="utf-8") as file:
-            log = json.load(file)
     kind, number = options.device.split(":")
     names = [options.device, f"{kind}:{number},{number}", f"{kind}:{number},{number},{number},{number}"]
-    case = "gen:stencil27:n=80,b=3"
     os.makedirs(KEPT, exist_ok=True)
-    log.update({"revision": revision(), "device": tessera(options, "predict", case, "--device", options.device)["model"].split(",")[-1].strip(),
-                "command": "tessera solve " + case + " --method cg --options max=400,tol=1e-14 --device D --json, the devices in turn, three rounds",
-                "runs": []})
-    for round_ in range(1, 4):
-        for name in names:
-            r = tessera(options, "solve", case, "--method", "cg", "--options", "max=400,tol=1e-14", "--device", name)
-            log["runs"].append({"round": round_, "device": name, "reason": r["reason"], "iterations": r["iterations"],
-                                "microseconds_an_iteration": round(1e6 * r["seconds"] / r["iterations"], 1)})
-    log["model"] = []
+    large = "gen:stencil27:n=80,b=3"
+    log = {"revision": options.revision or revision(), "date": str(datetime.date.today()), "rounds": options.rounds,
+           "device": tessera(options, "predict", large, "--device", options.device)["model"].split(",")[1].strip(),
+           "runs": [r for case in (large, "gen:stencil27:n=16,b=3") for r in on_parts(options, case, "cg", options.rounds, names)],
+           "model": []}
     for case in model_cases(0, 400e6):
         p = tessera(options, "predict", case, "--device", options.device, "--devices", "2", "--shared")
-        measured = {name: iteration_on(options, case, name) for name in names[:2]}
+        measured = on_parts(options, case, "cg:pc=jacobi,tol=1e-15,max=80", 3, names[:2])
         log["model"].append({"input": case, "block": p["block_height"], "model": p["model"], "stand_in": p["stand_in"],
                              "predicted": [{"devices": s["devices"], "iteration": s["cg_seconds"]} for s in p["predictions"]],
-                             "measured": [measured[names[0]], measured[names[1]]]})
+                             "measured": [1e-6 * m["iteration"] for m in measured]})
         print(log["model"][-1], flush=True)
-    save(path, log)
+        save(RESULTS % options.cuda, log)
 
 
 def main():
@@ -186,6 +169,7 @@ def main():
     parser.add_argument("--ranks", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--oversubscribe", action="store_true", help="more ranks than cores")
+    parser.add_argument("--revision", help="to write down, where git is not here")
     parser.add_argument("--short", action="store_true", help="small matrices: whether everything runs")
     parser.add_argument("--calibrate", action="store_true", help="measure the model of this machine first: some minutes")
     options = parser.parse_args()
