@@ -35,6 +35,7 @@ CONTESTS = [("gen:stencil27:n=48,b=3", ["spmv+", CG]), ("gen:elasticity:n=40", [
             ("gen:cdr:n=52,b=4", ["spmv+", BICGSTAB])]
 SHORT = [("gen:stencil27:n=20,b=3", ["spmv+", CG]), ("gen:cdr:n=20,b=4", ["spmv+", BICGSTAB])]
 ITERATION = "iteration:cg:pc=jacobi"
+FEW, MANY = 20, 80  # iterations of a GPU's solves
 
 
 def model_cases(small, large):
@@ -139,6 +140,12 @@ def on_parts(options, case, spec, rounds, names):
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
+def between(few, many):
+    """Seconds of an iteration: a long solve less a short one, as a solve has a beginning and an end too."""
+    did = many["iterations"] - few["iterations"]
+    return 1e-6 * (many["iteration"] * many["iterations"] - few["iteration"] * few["iterations"]) / did if did > 0 else None
+
+
 def measure_cuda(options):
     kind, number = options.device.split(":")
     names = [options.device, f"{kind}:{number},{number}", f"{kind}:{number},{number},{number},{number}"]
@@ -150,10 +157,10 @@ def measure_cuda(options):
            "model": []}
     for case in model_cases(0, 400e6):
         p = tessera(options, "predict", case, "--device", options.device, "--devices", "2", "--shared")
-        measured = on_parts(options, case, "cg:pc=jacobi,tol=1e-15,max=80", 3, names[:2])
+        few, many = (on_parts(options, case, f"cg:pc=jacobi,tol=1e-15,max={most}", 3, names[:2]) for most in (FEW, MANY))
         log["model"].append({"input": case, "block": p["block_height"], "model": p["model"], "stand_in": p["stand_in"],
                              "predicted": [{"devices": s["devices"], "iteration": s["cg_seconds"]} for s in p["predictions"]],
-                             "measured": [1e-6 * m["iteration"] for m in measured]})
+                             "measured": [between(f, m) for f, m in zip(few, many)]})
         print(log["model"][-1], flush=True)
         save(RESULTS % options.cuda, log)
 

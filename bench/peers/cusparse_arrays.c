@@ -61,8 +61,8 @@ tess_status cusparse_to_sell(tess_ctx *ctx, const tess_matrix *csr, sell_arrays 
     memset(S.values, 0, (size_t)S.stored * size);
     for (int64_t i = 0; i < csr->rows; i++)
         for (int64_t k = csr->row_offsets[i]; k < csr->row_offsets[i + 1]; k++) {
-            const int64_t at = S.offsets[i / SELL_SLICE] +
-                               (k - csr->row_offsets[i]) * SELL_SLICE + i % SELL_SLICE;
+            const int64_t at =
+                S.offsets[i / SELL_SLICE] + (k - csr->row_offsets[i]) * SELL_SLICE + i % SELL_SLICE;
             S.columns[at] = csr->columns[k];
             memcpy((char *)S.values + (size_t)at * size,
                    (const char *)csr->values + (size_t)k * size, size);

@@ -188,9 +188,9 @@ static tess_status x_for(const tess_part *part, tess_form_local *local, int k, t
 }
 
 /* Element of row i and vector v of the caller's. */
-static int64_t element(tess_block_order order, int k, int64_t ld, int64_t i, int v)
+static int64_t element(tess_block_order order, int64_t ld, int64_t i, int v)
 {
-    return order == TESS_ORDER_COLUMN_MAJOR || k == 1 ? i + v * ld : i * ld + v;
+    return order == TESS_ORDER_COLUMN_MAJOR ? i + v * ld : i * ld + v;
 }
 
 tess_status tess_form_spread(tess_part_plan *p, tess_form_local *local, int k,
@@ -203,8 +203,7 @@ tess_status tess_form_spread(tess_part_plan *p, tess_form_local *local, int k,
     TESS_TRY(x_for(part, local, k, &x));
     for (int64_t i = 0; i < part->rows; i++)
         for (int v = 0; v < k; v++)
-            tess_copy_scalar(part->type, x->x, (first + i) * k + v, X,
-                             element(order, k, ldx, i, v));
+            tess_copy_scalar(part->type, x->x, (first + i) * k + v, X, element(order, ldx, i, v));
     TESS_TRY(tess_comm_check(part->ctx, comm, comm->start(comm->user, x->channel),
                              "sending x to all parts"));
     TESS_TRY(tess_comm_check(part->ctx, comm, comm->wait(comm->user, x->channel),
@@ -227,7 +226,7 @@ void tess_form_put(const tess_part *part, int k, tess_block_order order, const v
     const tess_type type = part->type;
     for (int64_t i = 0; i < part->rows; i++)
         for (int v = 0; v < k; v++) {
-            const int64_t at = element(order, k, ldy, i, v);
+            const int64_t at = element(order, ldy, i, v);
             const double kept = beta != 0 ? beta * tess_get(Y, type, at) : 0;
             tess_put(Y, type, at, kept + tess_get(result, type, i * k + v));
         }

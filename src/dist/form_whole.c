@@ -62,7 +62,7 @@ static tess_status whole_update(tess_part_plan *p)
 /* Room for the results of k vectors. */
 static tess_status result_for(tess_part_plan *p, whole_state *w, int k)
 {
-    if (k == 1 || w->k == k)
+    if (w->k == k)
         return TESS_OK;
     tess_free(p->part->ctx, w->result);
     w->result = NULL;
@@ -81,12 +81,13 @@ static tess_status whole_multiply(tess_part_plan *p, const tess_part_product *m)
     void *x;
     TESS_TRY(tess_form_spread(p, &w->local, k, m->order, m->X, m->ldx, &x));
     const double there = tess_seconds();
-    tess_status status = result_for(p, w, k);
-    if (status == TESS_OK && k == 1)
+    const bool direct = k == 1 && m->order == TESS_ORDER_COLUMN_MAJOR;
+    tess_status status = direct ? TESS_OK : result_for(p, w, k);
+    if (direct)
         status = tess_spmv(w->local.plan, m->alpha, x, m->beta, m->Y);
     else if (status == TESS_OK)
         status = tess_form_multiply(&w->local, k, m->alpha, x, w->result);
-    if (status == TESS_OK && k > 1)
+    if (status == TESS_OK && !direct)
         tess_form_put(p->part, k, m->order, w->result, m->beta, m->Y, m->ldy);
     p->times.halo += there - started;
     p->times.product += tess_seconds() - there;

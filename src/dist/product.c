@@ -85,7 +85,7 @@ static caller_vectors vectors_of(const void *data, tess_block_order order, int64
 
 typedef enum row_move { PACK, ADD } row_move;
 
-/* One block row of one vector, none of it padding. */
+/* One block row of one contiguous vector, none of it padding. */
 static void move_block(const tess_part *part, row_move move, int64_t row, int64_t at, double alpha,
                        char *x, void *buffer)
 {
@@ -110,7 +110,7 @@ static void move_rows(const tess_part *part, row_move move, const int64_t *list,
 {
     const tess_type type = part->type;
     for (int64_t n = 0; n < count; n++) {
-        if (k == 1 && (list[n] + 1) * part->block <= part->rows) {
+        if (k == 1 && x.row_step == 1 && (list[n] + 1) * part->block <= part->rows) {
             move_block(part, move, list[n] * part->block, n * part->block, alpha, x.data, buffer);
             continue;
         }

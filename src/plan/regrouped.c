@@ -225,7 +225,8 @@ static tess_status make_asked(tess_ctx *ctx, const tess_matrix *A, tess_device *
         R->block > 1
             ? prepare(ctx, A, device, R, &r)
             : tess_fail(ctx, TESS_ERR_UNSUPPORTED,
-                        "regroup: %s: without TESS_REGROUP_ON a plan takes A as it is", R->reason);
+                        "regroup: %s: leave TESS_REGROUP_ON out, and a plan takes A as it is",
+                        R->reason);
     tess_regrouping_destroy(R);
     TESS_TRY(status);
     TESS_TRY(wrap(ctx, A, options, r, out));

@@ -154,13 +154,13 @@ A prediction needs no run; a machine that was never calibrated gets a similar on
   2> tessera: predict: an operand is empty; usage: tessera predict [INPUT]
   [2]
   $ tessera calibrate --blocks 1,129
-  2> tessera: --blocks: '129' is no block size of 0 to 128, nor a range of them
+  2> tessera: --blocks: '129' is no block size in 0..128, nor a range of them
   [2]
   $ tessera calibrate --blocks 9-4
-  2> tessera: --blocks: '9-4' is no block size of 0 to 128, nor a range of them
+  2> tessera: --blocks: '9-4' is no block size in 0..128, nor a range of them
   [2]
   $ tessera calibrate --blocks 4,
-  2> tessera: --blocks: '' is no block size of 0 to 128, nor a range of them
+  2> tessera: --blocks: '' is no block size in 0..128, nor a range of them
   [2]
   $ tessera calibrate --megabytes 0
   2> tessera: --megabytes: 0 is outside 1..1000000

@@ -167,7 +167,7 @@ static void check_agreed(const dealt *d, tess_status expected, int culprit)
 static int64_t fail_each_allocation(const tess_matrix *A, const char *form, int64_t n)
 {
     void *x = test_vector(A->rows, A->type, 1), *y = test_vector(A->rows, A->type, 2);
-    for (;; n++) {
+    for (;; n = test_next_failure(n)) {
         dealt d = dealt_open(A, 3, 5);
         const int culprit = (int)(n % 3);
         d.form = form;

@@ -52,7 +52,8 @@ static int64_t share_of(const dealt *d, int r)
     const int64_t blocks = d->A->row_offsets[d->firsts[r + 1]] - d->A->row_offsets[d->firsts[r]];
     return blocks * (b * b * scalar + 2 * (int64_t)sizeof(int32_t) + (int64_t)sizeof(int64_t)) +
            5 * rows * (int64_t)sizeof(int64_t) +
-           d->info[r].sent_rows / b * (int64_t)sizeof(int64_t) + 512 * d->size + 4096;
+           (d->info[r].sent_rows + d->info[r].halo_rows) / b * (int64_t)sizeof(int64_t) +
+           512 * d->size + 4096;
 }
 
 static void a_part_holds_its_share_and_no_more(void **state)

@@ -26,17 +26,22 @@ tess_ctx *test_ctx(void **state);
 void test_fail_allocation(void **state, int64_t n);
 /* Allocations now alive in the test's context. */
 int64_t test_live(void **state);
-/* A call repeated with its first allocation failing, then its second, until none fails:
+/* A call repeated with one allocation failing, then a later one (test_next_failure), until none
+ * fails:
  *     test_sweep sweep = test_sweep_begin(state);
  *     do { status = call(&made); destroy(made); } while (test_sweep_goes_on(&sweep, status));
  * Each time the status is TESS_ERR_MEMORY or, at the end, TESS_OK, and nothing is left behind. */
 typedef struct test_sweep {
     void **state;
     int64_t live;   /* allocations alive before the call */
-    int64_t failed; /* how often an allocation has failed */
+    int64_t failed; /* the allocation that fails */
 } test_sweep;
 test_sweep test_sweep_begin(void **state);
 bool test_sweep_goes_on(test_sweep *sweep, tess_status status);
+/* The failure that a sweep tries after the n-th: the first twenty one by one, then fewer and fewer,
+ * as later ones repeat what an iteration or a candidate did before. With TEST_ALL in the
+ * environment every one. */
+int64_t test_next_failure(int64_t n);
 /* Such a sweep over the making of this plan. */
 void test_plan_allocations(void **state, const tess_matrix *A, tess_device *device,
                            const tess_plan_options *options);

@@ -1,4 +1,5 @@
-/* What cuSPARSE gets as sliced ELL (bench/peers/cusparse_arrays.c), multiplied as its documentation says. */
+/* What cuSPARSE gets as sliced ELL (bench/peers/cusparse_arrays.c), multiplied as its documentation
+ * says. */
 #include "../../bench/peers/cusparse_api.h"
 #include "support/support.h"
 

@@ -83,9 +83,8 @@ static bool parse_blocks(cli_app *app, const char *list, block_list *wanted)
         int64_t first, last;
         const size_t length = strcspn(list, ",");
         if (!parse_range(list, length, &first, &last)) {
-            fail(app, EXIT_USAGE,
-                 "--blocks: '%.*s' is no block size of 0 to %d, nor a range of them", (int)length,
-                 list, TESS_CALIBRATE_BLOCK_MAX);
+            fail(app, EXIT_USAGE, "--blocks: '%.*s' is no block size in 0..%d, nor a range of them",
+                 (int)length, list, TESS_CALIBRATE_BLOCK_MAX);
             return false;
         }
         for (int64_t block = first; block <= last; block++)
@@ -175,7 +174,7 @@ static int run(cli_app *app, void *arguments)
 
 static const cli_option options[] = {
     {"blocks", OPTION_TEXT, offsetof(calibrate_args, blocks), "LIST",
-     "only these block sizes, as in 3,9-16; 0 for vectors (default: " BLOCKS ")", 0, 0},
+     "these sizes, as in 3,9-16; 0: vectors (default: " BLOCKS ")", 0, 0},
     {"classes", OPTION_TEXT, offsetof(calibrate_args, classes), "LIST",
      "only these kernel classes, as in sliced,stream; others stay as they are", 0, 0},
     {"megabytes", OPTION_REAL, offsetof(calibrate_args, megabytes), "N",

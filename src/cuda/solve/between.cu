@@ -1,7 +1,7 @@
 /* What an iteration does between two products, in one cooperative launch: the sum of the partial
  * sums that the product left of its dot product, passes, their dot products, scalars. A thread has
- * the same REPEAT rows in all passes: it loads them once, before the sums are known, and stores them
- * at the end. Thread blocks wait for each other only to sum a dot product.
+ * the same REPEAT rows in all passes: it loads them once, before the sums are known, and stores
+ * them at the end. Thread blocks wait for each other only to sum a dot product.
  *
  * The method is the text of -DSTAGES: that of stages.cuh and
  *
@@ -61,13 +61,15 @@ DEVICE unsigned arrivals_seen(const unsigned *from)
 
 /* Adds up the dot products of `bits`, of which each thread has a part in `sum`. The totals are in
  * their slots, where the first thread sees them. There are two buffers of partial sums: before a
- * thread block writes into one again, all others have read it and arrived at the next barrier. */
+ * thread block writes into one again, all others have read it and arrived at the next barrier. So
+ * there are of the warps' sums: no barrier follows the first warp's reading of them. */
 DEVICE void total(const between_args *a, between_place *p, double *sum, const unsigned bits)
 {
     const int lane = (int)threadIdx.x % 32, blocks = (int)gridDim.x;
-    double *parts = a->parts + (p->barriers++ % 2) * (DOTS * blocks);
+    const unsigned buffer = p->barriers++ % 2;
+    double *parts = a->parts + buffer * (DOTS * blocks);
     double mine[DOTS];
-    block_totals(sum, mine, bits, p->scratch);
+    block_totals(sum, mine, bits, p->scratch + buffer * (DOTS * WARPS));
     if (threadIdx.x >= 32)
         return;
     if (lane == 0) {
@@ -129,30 +131,31 @@ DEVICE void leave(const between_args *a, const between_place *p, int *last)
 #define END() }
 
 /* Loads the thread's rows of these vectors. */
-#define TAKE_ROWS(bits)                                                                      \
-    EACH                                                                                     \
-    {                                                                                        \
-        const int row = u * TILE + (int)threadIdx.x;                                         \
-        UNROLL                                                                               \
-        for (int k = 0; k < VECTORS; k++)                                                    \
-            if (((bits) >> k & 1) && row < count && threadIdx.x < TILE)                      \
-                e[u][k] = a.vector[k][origin + row];                                         \
+#define TAKE_ROWS(bits)                                                 \
+    EACH                                                                \
+    {                                                                   \
+        const int row = u * TILE + (int)threadIdx.x;                    \
+        UNROLL                                                          \
+        for (int k = 0; k < VECTORS; k++)                               \
+            if (((bits) >> k & 1) && row < count && threadIdx.x < TILE) \
+                e[u][k] = a.vector[k][origin + row];                    \
     }
 
-#define PARTS(slot)                                                                       \
-    {                                                                                     \
-        const double all = sum_parts(a.product_parts, a.product_count, scratch, THREADS); \
-        if (threadIdx.x == 0)                                                             \
-            slots[slot] = all;                                                            \
+#define PARTS(slot)                                                                               \
+    {                                                                                             \
+        const double all = sum_parts(a.product_parts, a.product_count, product_scratch, THREADS); \
+        if (threadIdx.x == 0)                                                                     \
+            slots[slot] = all;                                                                    \
     }
 
 KERNEL(between, between_args, THREADS, 1)
 {
     SHARED(double, slots, SLOTS);
     SHARED(double, control, 8);
-    SHARED(double, scratch, (DOTS + 1) * WARPS);
+    SHARED(double, scratch, 2 * DOTS * WARPS + 1);
+    SHARED(double, product_scratch, WARPS);
 #if SHARING
-    SHARED(real, shared, THREADS *REPEAT);
+    SHARED(real, shared, THREADS * REPEAT);
 #else
     real *const shared = 0;
 #endif
@@ -183,6 +186,7 @@ KERNEL(between, between_args, THREADS, 1)
     p.slots = slots;
     p.control = control;
     p.scratch = scratch;
+    (void)product_scratch;
     p.barriers = 0;
     p.ended = false;
     double sum[DOTS + 1];

@@ -202,7 +202,7 @@ static void driver_errors_are_reported_and_nothing_leaks(void **state)
     close_setting(&s);
     const int64_t live = test_live(state);
     bool reached = true;
-    for (int64_t n = 0; reached; n += 5) {
+    for (int64_t n = 0; reached; n = test_next_failure(n)) {
         fake->fail_with = 719;
         fake->fail_at = n;
         tess_status status = open_setting(ctx, A, "cuda", spec, &s);

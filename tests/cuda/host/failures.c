@@ -63,7 +63,7 @@ static void sweep(void **state, cu_result failure, tess_status expected, const c
             assert_int_equal(status, expected);
             assert_text(state, text);
         }
-        n = !reached ? -1 : measuring ? n + 7 : n + 1;
+        n = !reached ? -1 : measuring ? n + 7 : test_next_failure(n);
     } while (n >= 0);
     assert_int_equal(status, TESS_OK);
     free(x), free(y);

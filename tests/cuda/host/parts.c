@@ -177,7 +177,7 @@ static void every_call_may_fail(void **state)
     const int64_t alive = fake->alive;
     int failures = 0;
     tess_status status = TESS_ERR_DEVICE;
-    for (int64_t n = 0; n < 1500; n += 1 + n / 8) {
+    for (int64_t n = 0; n < 1500; n = test_next_failure(n)) {
         tess_device *device = NULL;
         tess_plan *plan = NULL;
         tess_result result;

@@ -223,7 +223,7 @@ static void every_driver_error_is_reported_and_nothing_leaks(void **state)
         ok(state, whole_solve(ctx, A, &lives[i], b, x));
         const int64_t live = test_live(state);
         bool reached = true;
-        for (int64_t n = 0; reached; n++) {
+        for (int64_t n = 0; reached; n = test_next_failure(n)) {
             fake->fail_with = 719;
             fake->fail_at = n;
             tess_status status = whole_solve(ctx, A, &lives[i], b, x);
