@@ -151,8 +151,8 @@ class bsr_array(Owner):
         """Prepares the matrix for repeated products on "cpu", "cpu:4", "cuda", "cuda:1", "ref" or
         "auto". effort: "measure" times the most promising kernels, "estimate" asks the performance
         model alone, "exhaustive" times everything. Options: format, kernel, params,
-        reproducible, and regroup: "auto", "on" or "off", whether the plan may permute inside so that
-        blocks appear which the numbering hides."""
+        reproducible, and regroup: "auto", "on" or "off", whether the plan may permute inside so
+        that blocks appear which the numbering hides."""
         return Plan(self, device, effort, **options)
 
     def _plan_for(self, x: Any) -> Plan:

@@ -166,7 +166,7 @@ static tess_status run(assembly *a)
 static void parts_assemble_what_the_whole_has(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
-    for (uint64_t seed = 0; seed < 60; seed++) {
+    for (uint64_t seed = 0; seed < test_draws(60); seed++) {
         elements e = draw(seed, 1 + (int)(seed % MOST));
         void *x = test_vector(e.rows, e.type, seed);
         assembly a = {.e = &e, .x = x, .culprit = -1, .fails_at = -1};
@@ -193,7 +193,7 @@ static void parts_assemble_what_the_whole_has(void **state)
 static void a_bad_block_of_one_part_fails_all(void **state)
 {
     (void)state;
-    for (uint64_t seed = 100; seed < 120; seed++) {
+    for (uint64_t seed = 100; seed < 100 + test_draws(20); seed++) {
         elements e = draw(seed, 3);
         void *x = test_vector(e.rows, e.type, seed), *y = test_vector(e.rows, e.type, seed);
         char name[64];

@@ -64,7 +64,7 @@ static void parts_multiply_as_the_whole_does(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
     char form[40];
-    for (uint64_t seed = 0; seed < 60; seed++) {
+    for (uint64_t seed = 0; seed < test_draws(60); seed++) {
         tess_matrix *A = dealt_draw(ctx, seed);
         const int size = 1 + (int)(seed % 5);
         check_products(ctx, A, NULL, size, seed);
@@ -79,7 +79,7 @@ static void parts_multiply_as_the_whole_does(void **state)
 static void several_vectors_are_as_one_after_the_other(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
-    for (uint64_t seed = 200; seed < 248; seed++) {
+    for (uint64_t seed = 200; seed < 200 + test_draws(48); seed++) {
         tess_matrix *A = dealt_draw(ctx, seed);
         dealt d = dealt_open(A, 1 + (int)(seed % 4), seed);
         char form[40];
@@ -130,7 +130,7 @@ static tess_status update_and_multiply(dealt *d, int rank, tess_part *part, tess
 static void new_values_are_multiplied(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
-    for (uint64_t seed = 400; seed < 448; seed++) {
+    for (uint64_t seed = 400; seed < 400 + test_draws(48); seed++) {
         tess_matrix *A = dealt_draw(ctx, seed);
         dealt d = dealt_open(A, 1 + (int)(seed % 4), seed);
         void *x = test_vector(A->rows, A->type, seed), *y = test_vector(A->rows, A->type, 1);

@@ -147,7 +147,7 @@ static void every_partition_multiplies_as_the_whole_does(void **state)
                                             TEST_SKEWED, TEST_DIAGONAL, TEST_EMPTY};
     tess_ctx *ctx = test_ctx(state);
     for (int kind = 0; tess_partition_name(kind); kind++) {
-        for (uint64_t seed = 0; seed < 28; seed++) {
+        for (uint64_t seed = 0; seed < test_draws(28); seed++) {
             const int32_t b = 1 + (int32_t)tess_random_below(seed, 0, 6);
             tess_matrix *A =
                 test_matrix(ctx, patterns[seed % 7], 1 + tess_random_below(seed, 1, 40), b, b,

@@ -36,7 +36,7 @@ static tess_status there_and_back(dealt *d, int rank, tess_part *unused, tess_pl
 static void a_matrix_and_vectors_are_dealt_out_and_collected(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
-    for (uint64_t seed = 500; seed < 530; seed++) {
+    for (uint64_t seed = 500; seed < 500 + test_draws(30); seed++) {
         tess_matrix *A = dealt_draw(ctx, seed);
         dealt d = dealt_open(A, 1 + (int)(seed % 5), seed);
         void *x = test_vector(A->rows, A->type, seed), *y = test_vector(A->rows, A->type, 1);

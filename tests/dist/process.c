@@ -11,7 +11,7 @@ static void products_are_those_of_the_whole(void **state)
 {
     char name[128];
     static const char *const mixed[] = {"2", "1", "3", "1", "2"};
-    for (uint64_t seed = 0; seed < 40; seed++)
+    for (uint64_t seed = 0; seed < test_draws(40); seed++)
         check_products(test_ctx(state),
                        parts_name("cpu:", seed % 4 ? one : mixed, 2 + (int)(seed % 4), name), seed);
 }
@@ -19,7 +19,7 @@ static void products_are_those_of_the_whole(void **state)
 static void products_take_a_pointer_a_part(void **state)
 {
     char name[128];
-    for (uint64_t seed = 50; seed < 65; seed++)
+    for (uint64_t seed = 50; seed < 50 + test_draws(15); seed++)
         check_by_part(test_ctx(state), parts_name("cpu:", one, 2 + (int)(seed % 4), name), seed);
 }
 
@@ -180,7 +180,7 @@ static tess_status look(void *user, int rank, tess_plan *part, int64_t first_row
 static void the_halo_is_the_distinct_outside_columns(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
-    for (uint64_t seed = 0; seed < 20; seed++) {
+    for (uint64_t seed = 0; seed < test_draws(20); seed++) {
         char name[128];
         const int size = 2 + (int)(seed % 5);
         tess_matrix *A = dealt_draw(ctx, seed);

@@ -91,7 +91,7 @@ static void ranges_are_what_is_dealt_out(void **state)
     static const test_pattern patterns[] = {TEST_BANDED, TEST_RANDOM,   TEST_DENSE_ROW, TEST_RAGGED,
                                             TEST_SKEWED, TEST_DIAGONAL, TEST_EMPTY};
     tess_ctx *ctx = test_ctx(state);
-    for (uint64_t seed = 0; seed < 36; seed++) {
+    for (uint64_t seed = 0; seed < test_draws(36); seed++) {
         const int32_t b = 1 + (int32_t)tess_random_below(seed, 0, 5);
         tess_matrix *A = test_matrix(ctx, patterns[seed % 7], 1 + tess_random_below(seed, 1, 50), b,
                                      b, seed % 3 == 0 ? TESS_F32 : TESS_F64, seed);
@@ -148,7 +148,7 @@ static void any_damage_fails_all(void **state)
     fseek(file, 0, SEEK_END);
     const long bytes = ftell(file), values = bytes - (long)A->blocks * 72;
     fclose(file);
-    for (uint64_t seed = 0; seed < 12; seed++) {
+    for (uint64_t seed = 0; seed < test_draws(12); seed++) {
         const long at = values + (long)tess_random_below(seed, 0, bytes - values);
         damage(path, at);
         reading bad = all_read(path, x, y);

@@ -12,7 +12,7 @@ static tess_status nothing(dealt *d, int rank, tess_part *part, tess_plan *plan)
 static void the_halo_is_the_distinct_outside_columns(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
-    for (uint64_t seed = 300; seed < 340; seed++) {
+    for (uint64_t seed = 300; seed < 300 + test_draws(40); seed++) {
         tess_matrix *A = dealt_draw(ctx, seed);
         dealt d = dealt_open(A, 1 + (int)(seed % 6), seed);
         d.body = nothing;
@@ -59,7 +59,7 @@ static int64_t share_of(const dealt *d, int r)
 static void a_part_holds_its_share_and_no_more(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
-    for (uint64_t seed = 400; seed < 412; seed++) {
+    for (uint64_t seed = 400; seed < 400 + test_draws(12); seed++) {
         tess_matrix *A;
         if (seed % 2)
             assert_int_equal(tess_matrix_generate(ctx, "gen:stencil27:n=14,b=3", &A, NULL),

@@ -189,7 +189,7 @@ static void on_any_rung_memory_may_end(void **state)
         for (int i = 0; i < count; i++) {
             const int64_t live = test_live(state);
             tess_status status = TESS_ERR_MEMORY;
-            for (int64_t n = 0; n < 20000 && status == TESS_ERR_MEMORY; n += 1 + n / 40) {
+            for (int64_t n = 0; n < 20000 && status == TESS_ERR_MEMORY; n = test_next_failure(n)) {
                 tess_result result;
                 memset(p.x, 0, N * sizeof *p.x);
                 test_fail_allocation(state, n);

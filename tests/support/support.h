@@ -42,6 +42,9 @@ bool test_sweep_goes_on(test_sweep *sweep, tess_status status);
  * as later ones repeat what an iteration or a candidate did before. With TEST_ALL in the
  * environment every one. */
 int64_t test_next_failure(int64_t n);
+/* How many of `count` cases drawn at random a test tries: half with TEST_FEW in the environment, as
+ * under sanitizers. */
+uint64_t test_draws(uint64_t count);
 /* Such a sweep over the making of this plan. */
 void test_plan_allocations(void **state, const tess_matrix *A, tess_device *device,
                            const tess_plan_options *options);
