@@ -232,8 +232,7 @@ static tess_status make_plans(tess_part_plan *p, tess_device *device,
                               const tess_plan_options *options)
 {
     const tess_part *part = p->part;
-    tess_plan_options own;
-    TESS_TRY(TESS_TAKE_OPTIONS(part->ctx, tess_plan_options, options, &own));
+    tess_plan_options own = *options;
     if (own.regroup == TESS_REGROUP_ON)
         return tess_fail(part->ctx, TESS_ERR_UNSUPPORTED,
                          "regroup: a part's numbering is that of its partition: use "
