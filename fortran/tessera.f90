@@ -4,7 +4,8 @@
 !  - Handles (context, matrix, device, plan, solver ...) are type(c_ptr).
 !  - Calls that may fail are functions of tess_status; tess_error(ctx) is the sentence of the last
 !    failure.
-!  - Arrays of values are type(*): real(c_double) for TESS_F64, real(c_float) for TESS_F32.
+!  - Arrays of values are type(*): real(c_double) for TESS_F64, real(c_float) for TESS_F32. Complex
+!    ones are complex(c_double_complex) for TESS_C64 and complex(c_float_complex) for TESS_C32.
 !    Indices are 0-based, as in C. Arguments that may be NULL in C are optional.
 !  - Calls that take or return text have a wrapper for character strings at the end of the module.
 module tessera
@@ -25,7 +26,7 @@ module tessera
     enumerator :: TESS_WISDOM_OFF = 3
   end enum
   enum, bind(c) ! tess_type
-    enumerator :: TESS_F64 = 0, TESS_F32 = 1
+    enumerator :: TESS_F64 = 0, TESS_F32 = 1, TESS_C64 = 2, TESS_C32 = 3
   end enum
   enum, bind(c) ! tess_block_order
     enumerator :: TESS_ORDER_COLUMN_MAJOR = 0, TESS_ORDER_ROW_MAJOR = 1

@@ -20,7 +20,8 @@
  *   - Option structs may be zeroed: zero is the default of every field. NULL means all defaults.
  *   - Destroy functions take the object alone and accept NULL.
  *   - A constant of an enum begins with the enum's name: TESS_EFFORT_MEASURE. Those that stand in
- *     nearly every call are shorter: TESS_OK and TESS_ERR_..., TESS_F64, TESS_F32.
+ *     nearly every call are shorter: TESS_OK and TESS_ERR_..., TESS_F64, TESS_F32,
+ *     TESS_C64, TESS_C32.
  *   - Until 1.0 a minor version is an ABI of its own: libtessera.so.0.2. A patch keeps it.
  *   - Structs that will grow tell their size. An options struct begins with `size`, its sizeof; 0
  *     stands for the struct as it was in 0.2. A call that fills a struct of the section Inspection
@@ -155,7 +156,26 @@ TESS_API void tess_release(tess_ctx *ctx, void *pointer);
 
 typedef struct tess_matrix tess_matrix;
 
-typedef enum tess_type { TESS_F64 = 0, TESS_F32 = 1 } tess_type;
+/* The type of a matrix's values and of its vectors. A complex scalar is a pair of reals, the real
+ * part first: what C has as double _Complex, C++ as std::complex<double>, Fortran as complex(8).
+ *
+ * Matrices of every type are made, converted, read, written and analysed. Products of complex ones
+ * run on "ref" and "cpu". All else (solvers, GPUs, several parts, tess_matrix_multiply,
+ * predictions) is refused with TESS_ERR_UNSUPPORTED. */
+typedef enum tess_type {
+    TESS_F64 = 0,
+    TESS_F32 = 1,
+    TESS_C64 = 2, /* pairs of f64 */
+    TESS_C32 = 3  /* pairs of f32 */
+} tess_type;
+
+/* A complex factor or sum, in double whatever the type of the vectors. */
+typedef struct tess_complex {
+    double re, im;
+} tess_complex;
+
+/* Bytes of one scalar: 8, 4, 16 and 8. 0 for what is no type. */
+TESS_API size_t tess_type_bytes(tess_type type);
 
 /* The order of the r*c values inside a block. Matrices store column-major blocks. Row-major input
  * is converted. */
@@ -260,6 +280,9 @@ TESS_API tess_status tess_matrix_to_coo(tess_ctx *ctx, const tess_matrix *A, tes
 
 /* The transpose, with c x r blocks. */
 TESS_API tess_status tess_matrix_transpose(tess_ctx *ctx, const tess_matrix *A, tess_matrix **out);
+/* The conjugate transpose A^H; of a real matrix the transpose. */
+TESS_API tess_status tess_matrix_conjugate_transpose(tess_ctx *ctx, const tess_matrix *A,
+                                                     tess_matrix **out);
 /* The product A B: r x c blocks times c x k blocks are r x k blocks. A's columns must be B's rows,
  * in blocks of one size, of one type. The pattern has every block that a sum reaches, be it zero.
  * The result does not depend on the number of threads. */
@@ -272,9 +295,16 @@ TESS_API tess_status tess_matrix_multiply(tess_ctx *ctx, const tess_matrix *A, c
 TESS_API tess_status tess_matrix_permute(tess_ctx *ctx, const tess_matrix *A, const int64_t *perm,
                                          tess_matrix **out);
 
-/* A in the other precision. A finite f64 outside f32's range fails with TESS_ERR_OVERFLOW. */
+/* A in another type. A finite f64 outside f32's range fails with TESS_ERR_OVERFLOW. A real matrix
+ * becomes a complex one with imaginary parts 0. A complex matrix becomes a real one only where all
+ * of its imaginary parts are 0, or it fails with TESS_ERR_MATRIX and the place of the first that is
+ * not: tess_matrix_real_part drops them. */
 TESS_API tess_status tess_matrix_to_type(tess_ctx *ctx, const tess_matrix *A, tess_type type,
                                          tess_matrix **out);
+
+/* The real parts of a complex matrix as a real one of the same pattern, in f64 for c64 and f32 for
+ * c32; of a real matrix a copy. */
+TESS_API tess_status tess_matrix_real_part(tess_ctx *ctx, const tess_matrix *A, tess_matrix **out);
 
 /* All values, block by block in A's order. `order` is that inside each block. */
 TESS_API tess_status tess_matrix_export_values(tess_ctx *ctx, const tess_matrix *A,
@@ -296,18 +326,19 @@ TESS_API tess_status tess_matrix_update(tess_ctx *ctx, tess_matrix *B, const tes
 
 /* Reads a Matrix Market or a .tess file. The content tells the kind, not the name.
  *
- * Matrix Market: coordinate or array; real, integer or pattern; general, symmetric or
- * skew-symmetric; plain or gzip. The result is CSR of f64, symmetric ones expanded to full. Entries
- * at the same place are summed in the order of the file. Explicit zeros are kept. A pattern's
- * values are 1. A .tess file gives the matrix that was written.
+ * Matrix Market: coordinate or array; real, integer, complex or pattern; general, symmetric,
+ * skew-symmetric or hermitian; plain or gzip. The result is CSR of f64, of a complex file CSR of
+ * c64, symmetric ones expanded to full. Entries at the same place are summed in the order of the
+ * file. Explicit zeros are kept. A pattern's values are 1. A .tess file gives the matrix that was
+ * written.
  *
  * Reading uses all threads of the context, and at most twice the memory of the matrix and a buffer.
  * The error of a malformed file is "path:line: reason". */
 TESS_API tess_status tess_matrix_read(tess_ctx *ctx, const char *path, tess_matrix **out);
 
 /* Writes A to a file. The name tells the kind.
- *   .mtx, .mtx.gz   Matrix Market coordinate, general. Values read back to the same bits. Entries
- *                   that are 0 are left out when A has blocks larger than 1 x 1. Values that are
+ *   .mtx, .mtx.gz   Matrix Market coordinate, real or complex, general. Values read back to the
+ * same bits. Entries that are 0 are left out when A has blocks larger than 1 x 1. Values that are
  *                   not finite are refused.
  *   .tess           Tessera's own: any A as it is, checksummed, near the speed of the disk
  *                   (docs/formats.md).
@@ -319,14 +350,21 @@ TESS_API tess_status tess_matrix_write(tess_ctx *ctx, const tess_matrix *A, cons
 TESS_API tess_status tess_matrix_write_symmetric(tess_ctx *ctx, const tess_matrix *A,
                                                  const char *path);
 
+/* The same where a_ij is the conjugate of a_ji, to a file that says "hermitian"; of a real matrix
+ * tess_matrix_write_symmetric. */
+TESS_API tess_status tess_matrix_write_hermitian(tess_ctx *ctx, const tess_matrix *A,
+                                                 const char *path);
+
 /* A dense vector from a Matrix Market file (array or coordinate, n x 1 or 1 x n, plain or gzip),
- * from NumPy's .npy (f8 or f4; n, n x 1 or 1 x n) or from text with one number a line. *values
- * becomes *count scalars of `type`, to be freed with tess_release. */
+ * from NumPy's .npy (f8, f4, c16 or c8; n, n x 1 or 1 x n) or from text with one number a line.
+ * *values becomes *count scalars of `type`, to be freed with tess_release. A file of real numbers
+ * may be read as a complex vector; one of complex numbers as a real vector is refused. */
 TESS_API tess_status tess_vector_read(tess_ctx *ctx, const char *path, tess_type type,
                                       int64_t *count, void **values);
 
 /* Writes a dense vector. .mtx and .mtx.gz become a Matrix Market array n x 1, .npy an array of
- * NumPy's, any other name text with one number a line. "-" is that text to standard output. */
+ * NumPy's, any other name text with one number a line. "-" is that text to standard output. Text
+ * has real numbers only: a complex vector is refused there. */
 TESS_API tess_status tess_vector_write(tess_ctx *ctx, const char *path, tess_type type,
                                        int64_t count, const void *values);
 
@@ -334,7 +372,10 @@ TESS_API tess_status tess_vector_write(tess_ctx *ctx, const char *path, tess_typ
 
 /* A test problem from its name and keys, "stencil27:n=48,b=3". A leading "gen:" is accepted. The
  * same text gives the same bits with any number of threads. Sizes are in points or blocks. Every
- * key has a default, and every problem takes type=f64|f32.
+ * key has a default, and every problem takes type=f64|f32|c64|c32. In a complex matrix scalar (i,
+ * j) is the real one times a number of modulus 1. Its phase depends on the pair {i, j} alone, (j,
+ * i) has the opposite one, and the diagonal stays real: a symmetric problem becomes a Hermitian
+ * one, a dominant diagonal stays dominant. tile takes an INPUT of reals.
  *
  *   stencil7, stencil27   n=32 (or nx, ny, nz), b=3, seed=1: every point of a box coupled with its
  *                         6 or 26 neighbours by dense b x b blocks. Off-diagonal scalars are random
@@ -391,8 +432,11 @@ typedef struct tess_symmetry {
     int64_t zero_diagonal;    /* stored a_ii that are 0 */
 } tess_symmetry;
 
-/* Compares A with its transpose. */
+/* Compares A with its transpose, of a complex matrix too. */
 TESS_API tess_status tess_matrix_symmetry(tess_ctx *ctx, const tess_matrix *A, tess_symmetry *out);
+/* *hermitian becomes 1 where a_ij is the conjugate of a_ji, an absent entry being 0, and 0
+ * otherwise; of a real matrix that is symmetry. */
+TESS_API tess_status tess_matrix_hermitian(tess_ctx *ctx, const tess_matrix *A, int *hermitian);
 
 /* One way to cut a matrix into r x c blocks, counted exactly. Blocks begin at the rows congruent to
  * row_offset mod r and the columns congruent to col_offset mod c. */
@@ -569,6 +613,35 @@ TESS_API tess_status tess_spmv_dot(tess_plan *plan, double alpha, const void *x,
  * Row-major: element i of vector j is X[i*ldx + j] (ldx >= k). The same for Y with rows. */
 TESS_API tess_status tess_spmm(tess_plan *plan, int k, tess_block_order order, double alpha,
                                const void *X, int64_t ldx, double beta, void *Y, int64_t ldy);
+
+/* Complex matrices. Their vectors are arrays of the matrix's type, and the calls above take them
+ * with real factors; tess_spmv_dot only with w = NULL, as w^H y is complex.
+ *
+ *     tess_spmv_complex(plan, TESS_OPERATION_CONJUGATE_TRANSPOSE, (tess_complex){0, 1}, x,
+ *                       (tess_complex){0, 0}, y);                              // y = i A^H x
+ */
+typedef enum tess_operation {
+    TESS_OPERATION_NONE = 0,               /* A */
+    TESS_OPERATION_TRANSPOSE = 1,          /* A^T */
+    TESS_OPERATION_CONJUGATE_TRANSPOSE = 2 /* A^H */
+} tess_operation;
+
+/* y = alpha A^H x + beta y: x of rows, y of cols scalars. Of a real matrix A^T. */
+TESS_API tess_status tess_spmv_conjugate_transpose(tess_plan *plan, double alpha, const void *x,
+                                                   double beta, void *y);
+/* y = alpha op(A) x + beta y with complex factors. Of a real matrix their imaginary parts must be
+ * 0. */
+TESS_API tess_status tess_spmv_complex(tess_plan *plan, tess_operation operation,
+                                       tess_complex alpha, const void *x, tess_complex beta,
+                                       void *y);
+/* y = alpha A x + beta y and *dot = w^H y, the sum of conj(w_i) y_i; w = NULL: y^H y. */
+TESS_API tess_status tess_spmv_dot_complex(tess_plan *plan, tess_complex alpha, const void *x,
+                                           tess_complex beta, void *y, const void *w,
+                                           tess_complex *dot);
+/* tess_spmm with complex factors. */
+TESS_API tess_status tess_spmm_complex(tess_plan *plan, int k, tess_block_order order,
+                                       tess_complex alpha, const void *X, int64_t ldx,
+                                       tess_complex beta, void *Y, int64_t ldy);
 
 /* New values in the same pattern, ordered as in the matrix's view. Nothing is planned again. The
  * plan may use `values` in place, as it does A's own arrays: keep them until the next update or the

@@ -124,6 +124,17 @@ typedef struct tess_readings {
     double speeds[TESS_READINGS];
 } tess_readings;
 
+/* Products of complex matrices. Vectors and factors are complex; the imaginary parts of factors may
+ * be 0. */
+typedef struct tess_complex_products {
+    tess_status (*spmv)(tess_plan *plan, tess_operation operation, tess_complex alpha,
+                        const void *x, tess_complex beta, void *y);
+    tess_status (*spmm)(tess_plan *plan, int k, tess_block_order order, tess_complex alpha,
+                        const void *X, int64_t ldx, tess_complex beta, void *Y, int64_t ldy);
+    /* x^H y, as many scalars as the matrix has rows. */
+    tess_status (*dot)(tess_plan *plan, const void *x, const void *y, tess_complex *dot);
+} tess_complex_products;
+
 struct tess_backend {
     const char *name;    /* "cpu": the part of a device string before ':' */
     const char *kernels; /* a hash of what its kernels are made of; NULL: none is needed */
@@ -150,6 +161,8 @@ struct tess_backend {
     tess_status (*dot)(tess_plan *plan, const void *x, const void *y, double *dot);
     tess_status (*spmm)(tess_plan *plan, int k, tess_block_order order, double alpha, const void *X,
                         int64_t ldx, double beta, void *Y, int64_t ldy);
+    /* NULL: plans of complex matrices are refused. */
+    const tess_complex_products *complex;
     tess_status (*update_values)(tess_plan *plan, const void *values);
     /* Appends its part to plan->explain. */
     void (*explain)(tess_plan *plan);
@@ -293,6 +306,10 @@ int64_t tess_product_y_size(const tess_matrix *A, const tess_product *product);
  * computed from these. */
 double tess_product_bytes(const tess_matrix *A, const tess_product *product);
 double tess_product_flops(const tess_matrix *A, const tess_product *product);
+
+/* device.c: TESS_ERR_UNSUPPORTED where the device has no products of matrices of A's type. Whatever
+ * prepares A for a device asks first. */
+tess_status tess_device_takes(const tess_device *device, const tess_matrix *A);
 
 /* device.c: the backend whose name is the first `length` characters; NULL: there is none. */
 const tess_backend *tess_backend_named(const char *name, size_t length);

@@ -138,3 +138,13 @@ tess_status tess_device_synchronize(tess_device *device)
         return TESS_ERR_ARGUMENT;
     return device->backend->synchronize ? device->backend->synchronize(device) : TESS_OK;
 }
+
+tess_status tess_device_takes(const tess_device *device, const tess_matrix *A)
+{
+    if (!tess_is_complex(A->type) || device->backend->complex)
+        return TESS_OK;
+    return tess_fail(device->ctx, TESS_ERR_UNSUPPORTED,
+                     "device '%s' has no products of complex matrices, and this one is %s: use "
+                     "'cpu' or 'ref'",
+                     device->backend->name, tess_type_name(A->type));
+}

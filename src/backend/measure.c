@@ -25,8 +25,9 @@ void tess_candidates_ahead(tess_device *device, const tess_matrix *A, const tess
 
 void tess_random_vector(void *x, int64_t count, tess_type type)
 {
-    for (int64_t i = 0; i < count; i++)
-        tess_put(x, type, i, tess_random_unit(1, (uint64_t)i));
+    const int64_t reals = tess_is_complex(type) ? 2 * count : count;
+    for (int64_t i = 0; i < reals; i++)
+        tess_put(x, tess_real_type(type), i, tess_random_unit(1, (uint64_t)i));
 }
 
 int64_t tess_product_x_size(const tess_matrix *A, const tess_product *product)
@@ -52,7 +53,8 @@ double tess_product_bytes(const tess_matrix *A, const tess_product *product)
 
 double tess_product_flops(const tess_matrix *A, const tess_product *product)
 {
-    double flops = 2.0 * (double)tess_matrix_stored(A);
+    /* A complex product has four real ones, a sum two. */
+    double flops = (tess_is_complex(A->type) ? 8.0 : 2.0) * (double)tess_matrix_stored(A);
     return product->kind == TESS_PRODUCT_SPMM ? flops * product->k : flops;
 }
 

@@ -147,12 +147,28 @@ static inline int64_t tess_lower_bound_of(const void *sorted, size_t size, int64
 #define tess_lower_bound(sorted, low, high, value) \
     tess_lower_bound_of(sorted, sizeof *(sorted), low, high, value)
 
-static inline size_t tess_type_size(tess_type type)
+static inline bool tess_type_exists(tess_type type)
 {
-    return type == TESS_F64 ? 8 : 4;
+    return (unsigned)type <= TESS_C32;
 }
 
-/* Scalar i of an array, whatever the precision. */
+static inline bool tess_is_complex(tess_type type)
+{
+    return type == TESS_C64 || type == TESS_C32;
+}
+
+/* The type of the two parts of a complex scalar; a real type itself. */
+static inline tess_type tess_real_type(tess_type type)
+{
+    return type == TESS_C64 ? TESS_F64 : type == TESS_C32 ? TESS_F32 : type;
+}
+
+static inline size_t tess_type_size(tess_type type)
+{
+    return type == TESS_F64 ? 8 : type == TESS_F32 ? 4 : type == TESS_C64 ? 16 : 8;
+}
+
+/* Scalar i of an array of reals, whatever the precision. */
 static inline double tess_get(const void *array, tess_type type, int64_t i)
 {
     return type == TESS_F64 ? ((const double *)array)[i] : (double)((const float *)array)[i];
@@ -166,7 +182,48 @@ static inline void tess_put(void *array, tess_type type, int64_t i, double value
         ((float *)array)[i] = (float)value;
 }
 
-/* to[i] = from[j] */
+/* Scalar i of an array of any type. */
+static inline tess_complex tess_get_complex(const void *array, tess_type type, int64_t i)
+{
+    if (!tess_is_complex(type))
+        return (tess_complex){tess_get(array, type, i), 0};
+    const tess_type part = tess_real_type(type);
+    return (tess_complex){tess_get(array, part, 2 * i), tess_get(array, part, 2 * i + 1)};
+}
+
+/* Of a real array the imaginary part of `value` is dropped. */
+static inline void tess_put_complex(void *array, tess_type type, int64_t i, tess_complex value)
+{
+    if (!tess_is_complex(type)) {
+        tess_put(array, type, i, value.re);
+        return;
+    }
+    const tess_type part = tess_real_type(type);
+    tess_put(array, part, 2 * i, value.re);
+    tess_put(array, part, 2 * i + 1, value.im);
+}
+
+static inline tess_complex tess_complex_product(tess_complex a, tess_complex b)
+{
+    return (tess_complex){a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
+}
+
+static inline tess_complex tess_complex_sum(tess_complex a, tess_complex b)
+{
+    return (tess_complex){a.re + b.re, a.im + b.im};
+}
+
+static inline tess_complex tess_conjugate(tess_complex a)
+{
+    return (tess_complex){a.re, -a.im};
+}
+
+static inline bool tess_complex_is_zero(tess_complex a)
+{
+    return a.re == 0 && a.im == 0;
+}
+
+/* to[i] = from[j] of arrays of reals. */
 static inline void tess_copy_scalar(tess_type type, void *to, int64_t i, const void *from,
                                     int64_t j)
 {
@@ -178,7 +235,7 @@ static inline void tess_copy_scalar(tess_type type, void *to, int64_t i, const v
 
 static inline const char *tess_type_name(tess_type type)
 {
-    return type == TESS_F64 ? "f64" : "f32";
+    return type == TESS_F64 ? "f64" : type == TESS_F32 ? "f32" : type == TESS_C64 ? "c64" : "c32";
 }
 
 /* ---- Options strings: options.c ---- */

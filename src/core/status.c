@@ -1,4 +1,4 @@
-/* Names and short texts of the pinned status codes. */
+/* Names and short texts of the pinned status codes; the size of a type. */
 #include "core/core.h"
 
 #define TESS_STRING_(x) #x
@@ -21,6 +21,11 @@ static const struct {
     [TESS_ERR_CANCELLED] = {"TESS_ERR_CANCELLED", "cancelled"},
     [TESS_ERR_INTERNAL] = {"TESS_ERR_INTERNAL", "internal error"},
 };
+
+size_t tess_type_bytes(tess_type type)
+{
+    return tess_type_exists(type) ? tess_type_size(type) : 0;
+}
 
 static int known(tess_status status)
 {

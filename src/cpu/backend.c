@@ -48,6 +48,11 @@ static tess_status prepare(tess_plan *plan, const tess_plan_options *options)
 {
     const tess_cpu_format *format;
     TESS_TRY(tess_cpu_format_named(plan->ctx, options->format, &format));
+    if (!format->complex) {
+        char what[64];
+        snprintf(what, sizeof what, "device 'cpu': format '%s'", format->name);
+        TESS_TRY(tess_refuse_complex(plan->ctx, what, plan->matrix->type));
+    }
     TESS_TRY(format->prepare(plan, options));
     ((tess_cpu_plan *)plan->state)->format = format;
     snprintf(plan->format, sizeof plan->format, "%s", format->name);
@@ -72,6 +77,9 @@ static tess_status dot_product(tess_plan *plan, const void *x, const void *y, do
     *dot = tess_cpu_dot(plan->state, x, y);
     return TESS_OK;
 }
+
+static const tess_complex_products complex_products = {tess_cpu_complex_spmv, tess_cpu_complex_spmm,
+                                                       tess_cpu_complex_dot};
 
 static tess_status update_values(tess_plan *plan, const void *values)
 {
@@ -98,6 +106,7 @@ const tess_backend tess_cpu_backend = {
     .spmv_dot = spmv_dot,
     .dot = dot_product,
     .spmm = tess_cpu_spmm,
+    .complex = &complex_products,
     .update_values = update_values,
     .explain = explain,
     .candidates = tess_cpu_candidates,

@@ -65,3 +65,35 @@ double tess_cpu_dot(tess_cpu_plan *plan, const void *w, const void *y)
         sum += plan->partial_dots[i];
     return sum;
 }
+
+/* Re and Im of w^H y: the sums of w_re y_re + w_im y_im and of w_re y_im - w_im y_re. */
+static void complex_dot_chunks(void *arg, tess_range range)
+{
+    const struct dot_chunks *job = arg;
+    const tess_matrix *A = &job->plan->matrix;
+    for (int64_t i = range.first; i < range.last; i++) {
+        const int64_t first = i * TESS_CPU_DOT_CHUNK;
+        const int64_t last = tess_min(first + TESS_CPU_DOT_CHUNK, A->rows);
+        tess_complex sum = {0, 0};
+        for (int64_t k = first; k < last; k++)
+            sum = tess_complex_sum(
+                sum, tess_complex_product(tess_conjugate(tess_get_complex(job->w, A->type, k)),
+                                          tess_get_complex(job->y, A->type, k)));
+        job->plan->partial_dots[2 * i] = sum.re;
+        job->plan->partial_dots[2 * i + 1] = sum.im;
+    }
+}
+
+tess_status tess_cpu_complex_dot(tess_plan *whole, const void *w, const void *y, tess_complex *dot)
+{
+    tess_cpu_plan *plan = whole->state;
+    const int64_t chunks = tess_ceil_div(plan->matrix.rows, TESS_CPU_DOT_CHUNK);
+    tess_complex sum = {0, 0};
+    tess_for_shares(plan->ctx, plan->work.shares, chunks, complex_dot_chunks,
+                    &(struct dot_chunks){plan, w, y});
+    for (int64_t i = 0; i < chunks; i++)
+        sum = tess_complex_sum(
+            sum, (tess_complex){plan->partial_dots[2 * i], plan->partial_dots[2 * i + 1]});
+    *dot = sum;
+    return TESS_OK;
+}

@@ -68,4 +68,10 @@ static void explain(tess_plan *plan)
 }
 
 const tess_cpu_format tess_cpu_format_bsr = {
-    .name = "bsr", .doubt = 1, .prepare = prepare, .candidates = candidates, .explain = explain};
+    .name = "bsr",
+    .doubt = 1,
+    .complex = true,
+    .prepare = prepare,
+    .candidates = candidates,
+    .explain = explain,
+};

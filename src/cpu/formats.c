@@ -23,6 +23,7 @@ tess_status tess_cpu_candidates(tess_device *device, const tess_matrix *A,
                                 const tess_product *product, tess_candidates *list)
 {
     for (int i = 0; i < FORMATS; i++)
-        TESS_TRY(formats[i]->candidates(device, A, product, list));
+        if (formats[i]->complex || !tess_is_complex(A->type))
+            TESS_TRY(formats[i]->candidates(device, A, product, list));
     return TESS_OK;
 }

@@ -7,6 +7,7 @@ typedef struct tess_cpu_format {
     const char *name;
     /* How far a prediction is doubted: tess_candidate.doubt. */
     double doubt;
+    bool complex; /* it has kernels for complex values */
     /* As the backend's own; `prepare` sets plan->state, kernel and params. */
     tess_status (*prepare)(tess_plan *plan, const tess_plan_options *options);
     tess_status (*candidates)(tess_device *device, const tess_matrix *A,

@@ -21,8 +21,9 @@ typedef enum tess_cpu_isa {
     TESS_CPU_ISAS
 } tess_cpu_isa;
 
-/* What a SpMV kernel reads and writes. Rows are block rows; y[row*r ...] is written for each row it
- * is told to do. For pieces of a long row, row_offsets are the pieces' bounds and y their sums. */
+/* What a SpMV kernel reads and writes. A scalar of a complex kernel is a pair of reals. Rows are
+ * block rows; y[row*r ...] is written for each row it is told to do. For pieces of a long row,
+ * row_offsets are the pieces' bounds and y their sums. */
 typedef struct tess_cpu_spmv_args {
     const int64_t *row_offsets;
     const int32_t *columns;
@@ -32,6 +33,10 @@ typedef struct tess_cpu_spmv_args {
     double alpha, beta;
     int32_t block_height, block_width;
     bool short_rows; /* of the whole matrix: 1 x 1 blocks are then summed in another order */
+
+    /* Of complex kernels: the imaginary parts of the factors, and whether it is conj(A) x. */
+    bool conjugate;
+    double alpha_im, beta_im;
 } tess_cpu_spmv_args;
 
 /* Rows bounds[0] .. bounds[streams]-1, stream s from bounds[s] to bounds[s+1]-1. */
@@ -49,6 +54,7 @@ typedef struct tess_cpu_spmm_args {
     int64_t vectors;
     double alpha, beta;
     int32_t block_height, block_width;
+    double alpha_im, beta_im; /* of complex kernels */
 } tess_cpu_spmm_args;
 
 /* Rows first .. last-1. */
@@ -135,7 +141,8 @@ typedef struct tess_cpu_kernel {
     const char *name; /* "bsr_spmv_3x3_f64_neon_streams2" */
     tess_cpu_family family;
     tess_cpu_isa isa;
-    int scalar_bytes;                  /* 8: f64, 4: f32 */
+    int scalar_bytes; /* 8: f64, 4: f32; 16: c64, 8: c32 */
+    bool complex;
     int32_t block_height, block_width; /* 0 x 0: any; 1 x 0: one row of any width */
     int32_t shift;                     /* of a block's rows: FBCSR_SPMV */
     int streams;

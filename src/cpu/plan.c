@@ -16,8 +16,9 @@ static tess_status allocate_scratch(tess_cpu_plan *plan)
     size_t scalar = tess_type_size(A->type);
     TESS_TRY(tess_alloc_bytes(plan->ctx, plan->work.pieces * A->block_height, scalar,
                               &plan->piece_sums));
-    TESS_TRY(
-        TESS_ALLOC(plan->ctx, tess_ceil_div(A->rows, TESS_CPU_DOT_CHUNK), &plan->partial_dots));
+    TESS_TRY(TESS_ALLOC(
+        plan->ctx, (tess_is_complex(A->type) ? 2 : 1) * tess_ceil_div(A->rows, TESS_CPU_DOT_CHUNK),
+        &plan->partial_dots));
     if (A->cols % A->block_width != 0)
         TESS_TRY(
             tess_calloc_bytes(plan->ctx, A->block_cols * A->block_width, scalar, &plan->padded_x));

@@ -17,9 +17,9 @@ typedef struct tess_cpu_plan {
     tess_matrix matrix; /* a head of its own: update_values points it at other values */
     const tess_cpu_kernel *kernels[TESS_CPU_FAMILIES];
     tess_cpu_work work;
-    void *piece_sums; /* pieces * r */
-    void *padded_x;   /* block_cols * c, only when cols is not a multiple of c */
-    double *partial_dots;
+    void *piece_sums;     /* pieces * r */
+    void *padded_x;       /* block_cols * c, only when cols is not a multiple of c */
+    double *partial_dots; /* of complex vectors pairs */
 
     /* spmm.c, made at the first product that needs them. */
     int spmm_vectors;      /* for which the next two have room */
@@ -53,6 +53,9 @@ void tess_cpu_plan_destroy(tess_cpu_plan *plan);
 
 /* y = alpha A x + beta y. */
 void tess_cpu_spmv(tess_cpu_plan *plan, double alpha, const void *x, double beta, void *y);
+/* The same for a matrix stored whole, of any type; `conjugate`: y = alpha conj(A) x + beta y. */
+void tess_cpu_multiply(tess_cpu_plan *plan, tess_complex alpha, const void *x, tess_complex beta,
+                       bool conjugate, void *y);
 /* The same, and w . y in one go. */
 double tess_cpu_spmv_dot(tess_cpu_plan *plan, double alpha, const void *x, double beta, void *y,
                          const void *w);
@@ -62,6 +65,8 @@ double tess_cpu_spmv_dot(tess_cpu_plan *plan, double alpha, const void *x, doubl
 /* w . y, summed in an order that depends on the length alone: the sums of chunks by shares, then
  * their sum by one thread. */
 double tess_cpu_dot(tess_cpu_plan *plan, const void *w, const void *y);
+/* w^H y of complex vectors, likewise. */
+tess_status tess_cpu_complex_dot(tess_plan *plan, const void *w, const void *y, tess_complex *dot);
 /* Scalars of one partial sum of tess_cpu_dot. */
 #define TESS_CPU_DOT_CHUNK 4096
 
@@ -71,8 +76,16 @@ double tess_cpu_dot(tess_cpu_plan *plan, const void *w, const void *y);
 tess_status tess_cpu_spmm(tess_plan *plan, int k, tess_block_order order, double alpha,
                           const void *X, int64_t ldx, double beta, void *Y, int64_t ldy);
 
+/* The same of complex matrices. */
+tess_status tess_cpu_complex_spmm(tess_plan *plan, int k, tess_block_order order,
+                                  tess_complex alpha, const void *X, int64_t ldx, tess_complex beta,
+                                  void *Y, int64_t ldy);
+
 /* ---- transpose.c ---- */
 
 /* y = alpha A^T x + beta y. */
 tess_status tess_cpu_spmv_transpose(tess_plan *plan, double alpha, const void *x, double beta,
                                     void *y);
+/* y = alpha op(A) x + beta y of complex matrices. */
+tess_status tess_cpu_complex_spmv(tess_plan *plan, tess_operation operation, tess_complex alpha,
+                                  const void *x, tess_complex beta, void *y);

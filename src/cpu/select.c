@@ -80,7 +80,8 @@ const char *tess_cpu_family_format(tess_cpu_family family)
 bool tess_cpu_kernel_applies(const tess_cpu_kernel *kernel, tess_cpu_family family,
                              const tess_matrix *A)
 {
-    if (kernel->family != family || kernel->scalar_bytes != (int)tess_type_size(A->type))
+    if (kernel->family != family || kernel->complex != tess_is_complex(A->type) ||
+        kernel->scalar_bytes != (int)tess_type_size(A->type))
         return false;
     if (families[family].symmetric && (A->rows != A->cols || A->block_height != A->block_width))
         return false;

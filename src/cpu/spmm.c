@@ -54,43 +54,51 @@ static void run_job(const void *arg, int64_t i)
     pieces.y_row = p->args->vectors;
     pieces.y_vector = 1;
     pieces.alpha = 1;
-    pieces.beta = 0;
+    pieces.beta = pieces.alpha_im = pieces.beta_im = 0;
     kernel(&pieces, first, last);
+}
+
+/* Scalar i of all pieces of a long row, whose sums lie `step` apart. */
+static void finish_scalar(const product *p, int64_t i, int64_t step, int64_t pieces, int64_t to)
+{
+    const tess_type type = p->plan->matrix.type;
+    const void *sums = p->plan->spmm_piece_sums;
+    double sum = 0;
+    tess_complex complex_sum = {0, 0};
+    for (int64_t piece = 0; piece < pieces; piece++, i += step) {
+        if (tess_is_complex(type))
+            complex_sum = tess_complex_sum(complex_sum, tess_get_complex(sums, type, i));
+        else
+            sum += tess_get(sums, type, i);
+    }
+    if (tess_is_complex(type))
+        tess_cpu_put_complex(p->args->y, type, to,
+                             (tess_complex){p->args->alpha, p->args->alpha_im}, complex_sum,
+                             (tess_complex){p->args->beta, p->args->beta_im});
+    else
+        tess_cpu_put(p->args->y, type, to, p->args->alpha, sum, p->args->beta);
 }
 
 /* The sums of a long row's pieces, in order, into the part of Y that the matrix has. */
 static void finish_long_row(const void *arg, int64_t i)
 {
-    const tess_cpu_plan *plan = ((const product *)arg)->plan;
-    const tess_cpu_spmm_args *args = ((const product *)arg)->args;
-    const tess_cpu_long_row *row = &plan->work.long_rows[i];
-    const tess_type type = plan->matrix.type;
+    const product *p = arg;
+    const tess_cpu_spmm_args *args = p->args;
+    const tess_cpu_long_row *row = &p->plan->work.long_rows[i];
     const int64_t r = args->block_height, top = row->row * r, k = args->vectors;
-    for (int64_t j = 0; j < tess_min(r, plan->matrix.rows - top); j++) {
-        for (int64_t v = 0; v < k; v++) {
-            double sum = 0;
-            for (int64_t piece = 0; piece < row->pieces; piece++)
-                sum += tess_get(plan->spmm_piece_sums, type,
-                                ((row->first_sum + piece) * r + j) * k + v);
-            tess_cpu_put(args->y, type, (top + j) * args->y_row + v * args->y_vector, args->alpha,
-                         sum, args->beta);
-        }
-    }
+    for (int64_t j = 0; j < tess_min(r, p->plan->matrix.rows - top); j++)
+        for (int64_t v = 0; v < k; v++)
+            finish_scalar(p, (row->first_sum * r + j) * k + v, r * k, row->pieces,
+                          (top + j) * args->y_row + v * args->y_vector);
 }
 
-tess_status tess_cpu_spmm(tess_plan *whole, int k, tess_block_order order, double alpha,
-                          const void *X, int64_t ldx, double beta, void *Y, int64_t ldy)
+/* With A stored whole. */
+static tess_status multiply(tess_cpu_plan *plan, int k, tess_block_order order, tess_complex alpha,
+                            const void *X, int64_t ldx, tess_complex beta, void *Y, int64_t ldy)
 {
-    tess_cpu_plan *plan = whole->state;
     const tess_matrix *A = &plan->matrix;
     const bool columns = order == TESS_ORDER_COLUMN_MAJOR;
     const size_t scalar = tess_type_size(A->type);
-    if (k == 1 && (columns || (ldx == 1 && ldy == 1))) {
-        tess_cpu_spmv(plan, alpha, X, beta, Y);
-        return TESS_OK;
-    }
-    if (plan->half)
-        return tess_cpu_half_spmm(plan->half, k, order, alpha, X, ldx, beta, Y, ldy);
     const bool packed = columns || A->cols % A->block_width != 0;
     TESS_TRY(reserve(plan, k < TESS_CPU_SPMM_GROUP ? k : TESS_CPU_SPMM_GROUP, packed));
     for (int first = 0; first < k; first += TESS_CPU_SPMM_GROUP) {
@@ -110,12 +118,45 @@ tess_status tess_cpu_spmm(tess_plan *whole, int k, tess_block_order order, doubl
             .y_row = columns ? 1 : ldy,
             .y_vector = y_vector,
             .vectors = count,
-            .alpha = alpha,
-            .beta = beta,
+            .alpha = alpha.re,
+            .beta = beta.re,
             .block_height = A->block_height,
             .block_width = A->block_width,
+            .alpha_im = alpha.im,
+            .beta_im = beta.im,
         };
         tess_cpu_work_run(&plan->work, run_job, finish_long_row, &(product){plan, &args});
     }
     return TESS_OK;
+}
+
+/* Whether the one vector there is lies as SpMV wants it. */
+static bool is_spmv(int k, tess_block_order order, int64_t ldx, int64_t ldy)
+{
+    return k == 1 && (order == TESS_ORDER_COLUMN_MAJOR || (ldx == 1 && ldy == 1));
+}
+
+tess_status tess_cpu_spmm(tess_plan *whole, int k, tess_block_order order, double alpha,
+                          const void *X, int64_t ldx, double beta, void *Y, int64_t ldy)
+{
+    tess_cpu_plan *plan = whole->state;
+    if (is_spmv(k, order, ldx, ldy)) {
+        tess_cpu_spmv(plan, alpha, X, beta, Y);
+        return TESS_OK;
+    }
+    if (plan->half)
+        return tess_cpu_half_spmm(plan->half, k, order, alpha, X, ldx, beta, Y, ldy);
+    return multiply(plan, k, order, (tess_complex){alpha, 0}, X, ldx, (tess_complex){beta, 0}, Y,
+                    ldy);
+}
+
+tess_status tess_cpu_complex_spmm(tess_plan *whole, int k, tess_block_order order,
+                                  tess_complex alpha, const void *X, int64_t ldx, tess_complex beta,
+                                  void *Y, int64_t ldy)
+{
+    if (is_spmv(k, order, ldx, ldy)) {
+        tess_cpu_multiply(whole->state, alpha, X, beta, false, Y);
+        return TESS_OK;
+    }
+    return multiply(whole->state, k, order, alpha, X, ldx, beta, Y, ldy);
 }

@@ -24,9 +24,21 @@ static void run_job(const void *arg, int64_t i)
     pieces.row_offsets = work->piece_offsets + row->first_offset;
     pieces.y = (char *)p->plan->piece_sums + (size_t)row->first_sum * sum_bytes;
     pieces.alpha = 1;
-    pieces.beta = 0;
+    pieces.beta = pieces.alpha_im = pieces.beta_im = 0;
     pieces.short_rows = false;
     kernel(&pieces, job->bounds);
+}
+
+/* Scalar j of a long row of a complex matrix. */
+static tess_complex complex_piece_sum(const tess_cpu_plan *plan, const tess_cpu_long_row *row,
+                                      int64_t j)
+{
+    const int64_t r = plan->matrix.block_height;
+    tess_complex sum = {0, 0};
+    for (int64_t piece = 0; piece < row->pieces; piece++)
+        sum = tess_complex_sum(sum, tess_get_complex(plan->piece_sums, plan->matrix.type,
+                                                     (row->first_sum + piece) * r + j));
+    return sum;
 }
 
 /* The sums of a long row's pieces, in order, into the part of y that the matrix has. */
@@ -38,6 +50,13 @@ static void finish_long_row(const void *arg, int64_t i)
     const int64_t r = p->args->block_height, top = row->row * r;
     for (int64_t j = 0; j < tess_min(r, p->plan->matrix.rows - top); j++) {
         double sum = 0;
+        if (tess_is_complex(type)) {
+            tess_cpu_put_complex(p->args->y, type, top + j,
+                                 (tess_complex){p->args->alpha, p->args->alpha_im},
+                                 complex_piece_sum(p->plan, row, j),
+                                 (tess_complex){p->args->beta, p->args->beta_im});
+            continue;
+        }
         for (int64_t piece = 0; piece < row->pieces; piece++)
             sum += tess_get(p->plan->piece_sums, type, (row->first_sum + piece) * r + j);
         tess_cpu_put(p->args->y, type, top + j, p->args->alpha, sum, p->args->beta);
@@ -54,8 +73,8 @@ static const void *padded(const tess_cpu_plan *plan, const void *x)
     return plan->padded_x;
 }
 
-/* y = alpha A x + beta y for blocks of one size. */
-static void multiply(tess_cpu_plan *plan, double alpha, const void *x, double beta, void *y)
+void tess_cpu_multiply(tess_cpu_plan *plan, tess_complex alpha, const void *x, tess_complex beta,
+                       bool conjugate, void *y)
 {
     const tess_matrix *A = &plan->matrix;
     const tess_cpu_spmv_args args = {
@@ -64,11 +83,14 @@ static void multiply(tess_cpu_plan *plan, double alpha, const void *x, double be
         .values = A->values,
         .x = padded(plan, x),
         .y = y,
-        .alpha = alpha,
-        .beta = beta,
+        .alpha = alpha.re,
+        .beta = beta.re,
         .block_height = A->block_height,
         .block_width = A->block_width,
         .short_rows = tess_cpu_short_rows(A),
+        .conjugate = conjugate,
+        .alpha_im = alpha.im,
+        .beta_im = beta.im,
     };
     tess_cpu_work_run(&plan->work, run_job, finish_long_row, &(product){plan, &args});
 }
@@ -80,7 +102,7 @@ void tess_cpu_spmv(tess_cpu_plan *plan, double alpha, const void *x, double beta
     else if (plan->fbcsr)
         tess_cpu_fbcsr_spmv(plan->fbcsr, alpha, x, beta, y);
     else
-        multiply(plan, alpha, x, beta, y);
+        tess_cpu_multiply(plan, (tess_complex){alpha, 0}, x, (tess_complex){beta, 0}, false, y);
 }
 
 double tess_cpu_spmv_dot(tess_cpu_plan *plan, double alpha, const void *x, double beta, void *y,

@@ -53,3 +53,16 @@ tess_status tess_cpu_spmv_transpose(tess_plan *whole, double alpha, const void *
     tess_cpu_spmv(plan->transposed, alpha, x, beta, y);
     return TESS_OK;
 }
+
+/* A^H x is the conjugate of A^T times x: the kernels conjugate at the end of a row. */
+tess_status tess_cpu_complex_spmv(tess_plan *whole, tess_operation operation, tess_complex alpha,
+                                  const void *x, tess_complex beta, void *y)
+{
+    tess_cpu_plan *plan = whole->state;
+    const bool transpose = operation != TESS_OPERATION_NONE;
+    if (transpose && (!plan->transposed || plan->transpose_stale))
+        TESS_TRY(make_transpose(whole, plan));
+    tess_cpu_multiply(transpose ? plan->transposed : plan, alpha, x, beta,
+                      operation == TESS_OPERATION_CONJUGATE_TRANSPOSE, y);
+    return TESS_OK;
+}

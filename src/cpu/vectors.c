@@ -56,10 +56,13 @@ static void pack(void *arg, tess_range range)
     const tess_matrix *A = job->A;
     for (int64_t i = range.first; i < range.last; i++) {
         const int64_t first = i * PACK_ROWS, last = tess_min(first + PACK_ROWS, job->rows);
-        if (A->type == TESS_F64)
+        const size_t size = tess_type_size(A->type);
+        if (size == sizeof(double))
             pack_rows(job->X, A->cols, first, last, job->count, job->to, sizeof(double));
-        else
+        else if (size == sizeof(float))
             pack_rows(job->X, A->cols, first, last, job->count, job->to, sizeof(float));
+        else
+            pack_rows(job->X, A->cols, first, last, job->count, job->to, sizeof(tess_complex));
     }
 }
 

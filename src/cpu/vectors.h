@@ -13,6 +13,16 @@ static inline void tess_cpu_put(void *y, tess_type type, int64_t i, double alpha
     tess_put(y, type, i, sum);
 }
 
+/* The same of complex scalars. */
+static inline void tess_cpu_put_complex(void *y, tess_type type, int64_t i, tess_complex alpha,
+                                        tess_complex sum, tess_complex beta)
+{
+    sum = tess_complex_product(alpha, sum);
+    if (!tess_complex_is_zero(beta))
+        sum = tess_complex_sum(sum, tess_complex_product(beta, tess_get_complex(y, type, i)));
+    tess_put_complex(y, type, i, sum);
+}
+
 /* memcpy by threads: what a product does to a vector must not cost more than the product. */
 void tess_cpu_copy(tess_ctx *ctx, void *to, const void *from, size_t bytes, int shares);
 

@@ -238,6 +238,7 @@ static tess_status check_view(tess_ctx *ctx, const tess_part_view *v)
     if (v->block < 1 || v->block > TESS_BLOCK_MAX)
         return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_part_create: a block of %d, not 1..%d",
                          v->block, TESS_BLOCK_MAX);
+    TESS_TRY(tess_refuse_complex(ctx, "tess_part_create", v->type));
     if (v->type != TESS_F64 && v->type != TESS_F32)
         return tess_fail(ctx, TESS_ERR_ARGUMENT,
                          "tess_part_create: type %d is neither TESS_F64 nor TESS_F32",

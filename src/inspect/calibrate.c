@@ -31,6 +31,7 @@ tess_status tess_calibrate(tess_device *device, tess_type type, int32_t block, d
         return tess_fail(device->ctx, TESS_ERR_ARGUMENT,
                          "tess_calibrate: block size %d is not in 0 to %d", (int)block,
                          TESS_CALIBRATE_BLOCK_MAX);
+    TESS_TRY(tess_refuse_complex(device->ctx, __func__, type));
     if (path) /* before minutes of measuring */
         TESS_TRY(tess_model_write(device->ctx, path, NULL));
     TESS_TRY(tess_model_calibrate(device, type, block, most, classes, &model));

@@ -55,6 +55,7 @@ tess_status tess_predict_check(tess_ctx *ctx, const tess_matrix *A, tess_device 
     tess_status status;
     if (!ctx || !A || !device || !p || !kernel_seconds || !iteration_seconds)
         return tess_null_argument(ctx, __func__);
+    TESS_TRY(tess_refuse_complex(ctx, __func__, A->type));
     TESS_TRY_CLEAN(TESS_CALLOC(ctx, p->kernel_count, &candidates));
     TESS_TRY_CLEAN(tess_alloc_bytes(ctx, A->cols, tess_type_size(A->type), &x));
     TESS_TRY_CLEAN(tess_alloc_bytes(ctx, A->rows, tess_type_size(A->type), &y));

@@ -74,6 +74,7 @@ tess_status tess_detect_shapes(tess_ctx *ctx, const tess_matrix *A, tess_shape_d
         return tess_fail(ctx, TESS_ERR_ARGUMENT,
                          "tess_detect_shapes: blocks of %d x %d: tess_matrix_to_csr first",
                          (int)A->block_height, (int)A->block_width);
+    TESS_TRY(tess_refuse_complex(ctx, __func__, A->type));
     detection *D;
     TESS_TRY(TESS_CALLOC(ctx, 1, &D));
     tess_status status = TESS_OK;

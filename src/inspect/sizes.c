@@ -31,6 +31,7 @@ tess_status tess_predict_sizes(tess_ctx *ctx, const tess_matrix *A, tess_device 
     if (!ctx || !A || !device || count < 0 || !unknowns || !stored || !one || !several)
         return tess_null_argument(ctx, __func__);
     TESS_TRY(TESS_TAKE_OPTIONS(ctx, tess_predict_options, given, &taken));
+    TESS_TRY(tess_refuse_complex(ctx, __func__, A->type));
     const tess_model *model = tess_device_performance(device);
     if (!model)
         return tess_fail(ctx, TESS_ERR_UNSUPPORTED, "there is no model of '%s'", device->model);

@@ -149,6 +149,7 @@ static tess_status fix_pattern(tess_builder *builder, const tess_matrix *A)
     return TESS_OK;
 }
 
+/* `type` is real: of complex blocks both parts count. */
 static void add_values(tess_type type, void *to, const void *from, int64_t count)
 {
     if (type == TESS_F64)
@@ -163,14 +164,14 @@ static void add_values(tess_type type, void *to, const void *from, int64_t count
 static void add_range(const tess_inserter *inserter, tess_matrix *A, int64_t first, int64_t last)
 {
     size_t bytes = inserter->builder->block_bytes;
-    int64_t values = (int64_t)A->block_height * A->block_width;
+    int64_t values = (int64_t)A->block_height * A->block_width * (tess_is_complex(A->type) ? 2 : 1);
     for (int64_t c = 0; c < tess_inserter_chunks(inserter); c++) {
         const tess_chunk *chunk = &inserter->chunk[c];
         int64_t count = tess_inserter_chunk_count(inserter, c);
         for (int64_t i = 0; i < count; i++) {
             int64_t k = chunk->place[i];
             if (k >= first && k < last)
-                add_values(A->type, (char *)A->values + (size_t)k * bytes,
+                add_values(tess_real_type(A->type), (char *)A->values + (size_t)k * bytes,
                            chunk->values + (size_t)i * bytes, values);
         }
     }

@@ -63,10 +63,12 @@ static void convert_share(void *arg, int t)
     tess_cursor *cursors = job->cursors + t * job->needed;
     if (!B->columns)
         count_blocks(A, B, first, last, cursors);
-    else if (A->type == TESS_F64)
+    else if (tess_type_size(A->type) == sizeof(double))
         fill_blocks(A, B, first, last, cursors, sizeof(double));
-    else
+    else if (tess_type_size(A->type) == sizeof(float))
         fill_blocks(A, B, first, last, cursors, sizeof(float));
+    else
+        fill_blocks(A, B, first, last, cursors, sizeof(tess_complex));
 }
 
 static tess_status convert(tess_ctx *ctx, const tess_matrix *A, int32_t r, int32_t c,

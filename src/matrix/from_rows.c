@@ -56,8 +56,11 @@ static void add_value(tess_type type, void *to, int64_t i, const void *from, int
 {
     if (type == TESS_F64)
         ((double *)to)[i] += ((const double *)from)[j];
-    else
+    else if (type == TESS_F32)
         ((float *)to)[i] += ((const float *)from)[j];
+    else
+        for (int64_t part = 0; part < 2; part++)
+            add_value(tess_real_type(type), to, 2 * i + part, from, 2 * j + part);
 }
 
 /* Block k of A becomes, or is increased by, the source's block at `position`. */

@@ -4,9 +4,9 @@
 tess_status tess_matrix_check_sizes(tess_ctx *ctx, tess_type type, int64_t rows, int64_t cols,
                                     int32_t block_height, int32_t block_width, int64_t blocks)
 {
-    if (type != TESS_F64 && type != TESS_F32)
-        return tess_fail(ctx, TESS_ERR_ARGUMENT, "type %d is neither TESS_F64 nor TESS_F32",
-                         (int)type);
+    if (!tess_type_exists(type))
+        return tess_fail(ctx, TESS_ERR_ARGUMENT,
+                         "type %d is none of TESS_F64, TESS_F32, TESS_C64, TESS_C32", (int)type);
     if (rows < 0 || cols < 0)
         return tess_fail(ctx, TESS_ERR_ARGUMENT, "a matrix of %lld x %lld has a negative dimension",
                          (long long)rows, (long long)cols);
@@ -27,6 +27,15 @@ tess_status tess_matrix_check_sizes(tess_ctx *ctx, tess_type type, int64_t rows,
         return tess_fail(ctx, TESS_ERR_OVERFLOW, "%lld rows and %lld blocks of %d x %d overflow",
                          (long long)rows, (long long)blocks, (int)block_height, (int)block_width);
     return TESS_OK;
+}
+
+tess_status tess_refuse_complex(tess_ctx *ctx, const char *what, tess_type type)
+{
+    if (!tess_is_complex(type))
+        return TESS_OK;
+    return tess_fail(ctx, TESS_ERR_UNSUPPORTED,
+                     "%s takes matrices of f64 and f32, this one is %s: use one of those", what,
+                     tess_type_name(type));
 }
 
 tess_status tess_matrix_head(tess_ctx *ctx, tess_type type, int64_t rows, int64_t cols,

@@ -53,11 +53,27 @@ static inline int64_t tess_matrix_stored(const tess_matrix *A)
     return A->blocks * A->block_height * A->block_width;
 }
 
-/* Element `at` of the values, whatever the precision. */
+/* Element `at` of the values of a real matrix, whatever the precision. */
 static inline double tess_matrix_value(const tess_matrix *A, int64_t at)
 {
     return tess_get(A->values, A->type, at);
 }
+
+/* The same of a matrix of any type. */
+static inline tess_complex tess_matrix_complex_value(const tess_matrix *A, int64_t at)
+{
+    return tess_get_complex(A->values, A->type, at);
+}
+
+static inline bool tess_matrix_is_zero(const tess_matrix *A, int64_t at)
+{
+    return tess_is_complex(A->type) ? tess_complex_is_zero(tess_matrix_complex_value(A, at))
+                                    : tess_matrix_value(A, at) == 0;
+}
+
+/* TESS_ERR_UNSUPPORTED where `type` is complex: for calls that know real matrices only. `what`
+ * begins the sentence. */
+tess_status tess_refuse_complex(tess_ctx *ctx, const char *what, tess_type type);
 
 /* The first position of a block row whose column is at least `column`, by binary search. */
 int64_t tess_matrix_lower_bound(const tess_matrix *A, int64_t row, int64_t column);
@@ -84,7 +100,8 @@ void tess_matrix_zero_padding(tess_matrix *A, int64_t row);
 /* Fails with the place of the first value in the padding that is not zero. */
 tess_status tess_matrix_check_padding(const tess_matrix *A);
 
-/* to_type.c: to[i] = from[i]. Returns the first i whose finite number becomes infinite, or -1. */
+/* to_type.c: to[i] = from[i] of reals, a complex scalar being two. Returns the first i whose finite
+ * number becomes infinite, or -1. */
 int64_t tess_narrow(tess_ctx *ctx, const double *from, float *to, int64_t count);
 
 /* ---- Rows and threads: shares.c ---- */

@@ -86,6 +86,7 @@ static tess_status check(tess_ctx *ctx, const tess_matrix *A, const tess_matrix 
     if (A->type != B->type)
         return tess_fail(ctx, TESS_ERR_ARGUMENT, "A B: A is %s, B is %s", tess_type_name(A->type),
                          tess_type_name(B->type));
+    TESS_TRY(tess_refuse_complex(ctx, "A B", A->type));
     if (A->block_rows > INT32_MAX)
         return tess_fail(ctx, TESS_ERR_OVERFLOW, "A B: %lld block rows are more than 2^31-1",
                          (long long)A->block_rows);

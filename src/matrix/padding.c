@@ -23,7 +23,7 @@ void tess_matrix_zero_padding(tess_matrix *A, int64_t row)
         for (int64_t at = 0; at < r * c; at++) {
             if (at % r < height && at / r < width)
                 continue;
-            tess_put(A->values, A->type, k * r * c + at, 0);
+            tess_put_complex(A->values, A->type, k * r * c + at, (tess_complex){0, 0});
         }
     }
 }
@@ -36,7 +36,7 @@ static int64_t nonzero_padding(const tess_matrix *A, int64_t row, int64_t k)
     if (height == r && width == c)
         return -1;
     for (int64_t at = 0; at < r * c; at++)
-        if ((at % r >= height || at / r >= width) && tess_matrix_value(A, k * r * c + at) != 0)
+        if ((at % r >= height || at / r >= width) && !tess_matrix_is_zero(A, k * r * c + at))
             return at;
     return -1;
 }
@@ -69,9 +69,10 @@ tess_status tess_matrix_check_padding(const tess_matrix *A)
     int64_t k = A->row_offsets[bad], at;
     while ((at = nonzero_padding(A, bad, k)) < 0)
         k++;
-    return tess_fail(
-        A->ctx, TESS_ERR_MATRIX,
-        "block row %" PRId64 ", position %" PRId64 ": value %g at (%" PRId64 ", %" PRId64
-        ") of the block lies outside the %" PRId64 " x %" PRId64 " matrix and must be 0",
-        bad, k, tess_matrix_value(A, k * r * c + at), at % r, at / r, A->rows, A->cols);
+    const tess_complex value = tess_matrix_complex_value(A, k * r * c + at);
+    return tess_fail(A->ctx, TESS_ERR_MATRIX,
+                     "block row %" PRId64 ", position %" PRId64 ": value %g at (%" PRId64
+                     ", %" PRId64 ") of the block lies outside the %" PRId64 " x %" PRId64
+                     " matrix and must be 0",
+                     bad, k, value.re != 0 ? value.re : value.im, at % r, at / r, A->rows, A->cols);
 }

@@ -59,7 +59,7 @@ static void count_nonzeros(void *arg, tess_range range)
     counting *job = arg;
     int64_t nonzeros = 0;
     for (int64_t at = range.first; at < range.last; at++)
-        nonzeros += tess_matrix_value(job->A, at) != 0;
+        nonzeros += !tess_matrix_is_zero(job->A, at);
     tess_take(&job->s.nonzeros, nonzeros);
 }
 

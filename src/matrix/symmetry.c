@@ -5,9 +5,46 @@
 typedef struct tally {
     int64_t off_diagonal, mirrored;  /* entries, and those whose mirror is stored */
     int64_t unequal, unopposed;      /* a_ij != a_ji, a_ij != -a_ji; an absent entry is 0 */
+    int64_t unconjugated;            /* a_ij is not the conjugate of a_ji */
     int64_t diagonal, zero_diagonal; /* stored entries (i, i), and those that are 0 */
     double largest, difference;      /* max |a_ij|, max |a_ij - a_ji| */
 } tally;
+
+static void compare_reals(double value, double other, tally *T)
+{
+    T->unequal += !(value == other);
+    T->unopposed += !(value == -other);
+    T->unconjugated += !(value == other);
+    T->largest = fmax(T->largest, fabs(value));
+    if (value != other) { /* NaN among them, and infinities of different signs */
+        double difference = fabs(value - other);
+        T->difference = fmax(T->difference, isnan(difference) ? INFINITY : difference);
+    }
+}
+
+static void compare_complex(tess_complex value, tess_complex other, tally *T)
+{
+    const bool equal = value.re == other.re && value.im == other.im;
+    T->unequal += !equal;
+    T->unopposed += !(value.re == -other.re && value.im == -other.im);
+    T->unconjugated += !(value.re == other.re && value.im == -other.im);
+    T->largest = fmax(T->largest, hypot(value.re, value.im));
+    if (!equal) {
+        double difference = hypot(value.re - other.re, value.im - other.im);
+        T->difference = fmax(T->difference, isnan(difference) ? INFINITY : difference);
+    }
+}
+
+/* Scalar `at` and its mirror, which is 0 where it is not stored (-1). */
+static void compare(const tess_matrix *A, int64_t at, int64_t mirror, tally *T)
+{
+    if (tess_is_complex(A->type))
+        compare_complex(tess_matrix_complex_value(A, at),
+                        mirror >= 0 ? tess_matrix_complex_value(A, mirror) : (tess_complex){0, 0},
+                        T);
+    else
+        compare_reals(tess_matrix_value(A, at), mirror >= 0 ? tess_matrix_value(A, mirror) : 0, T);
+}
 
 /* The entries of block k, block (I, J). With square blocks the mirrors lie in one block. */
 static void compare_block(const tess_matrix *A, int64_t I, int64_t k, tally *T)
@@ -17,22 +54,14 @@ static void compare_block(const tess_matrix *A, int64_t I, int64_t k, tally *T)
     for (int64_t q = 0; q < c && J * c + q < A->cols; q++) {
         for (int64_t p = 0; p < r && I * r + p < A->rows; p++) {
             int64_t i = I * r + p, j = J * c + q;
-            double value = tess_matrix_value(A, (k * c + q) * r + p), other = 0;
+            const int64_t at = (k * c + q) * r + p;
             if (r != c)
                 mirror = tess_matrix_find(A, j / r, i / c);
-            if (mirror >= 0)
-                other = tess_matrix_value(A, (mirror * c + i % c) * r + j % r);
-            T->unequal += !(value == other);
-            T->unopposed += !(value == -other);
+            compare(A, at, mirror >= 0 ? (mirror * c + i % c) * r + j % r : -1, T);
             T->off_diagonal += i != j;
             T->mirrored += i != j && mirror >= 0;
             T->diagonal += i == j;
-            T->zero_diagonal += i == j && value == 0;
-            T->largest = fmax(T->largest, fabs(value));
-            if (value != other) { /* NaN among them, and infinities of different signs */
-                double difference = fabs(value - other);
-                T->difference = fmax(T->difference, isnan(difference) ? INFINITY : difference);
-            }
+            T->zero_diagonal += i == j && tess_matrix_is_zero(A, at);
         }
     }
 }
@@ -50,7 +79,7 @@ static void look_at_diagonal(void *arg, tess_range range)
     for (int64_t i = range.first; i < range.last; i++) {
         int64_t k = tess_matrix_find(job->A, i / r, i / c);
         found += k >= 0;
-        zero += k >= 0 && tess_matrix_value(job->A, (k * c + i % c) * r + i % r) == 0;
+        zero += k >= 0 && tess_matrix_is_zero(job->A, (k * c + i % c) * r + i % r);
     }
     tess_take(&job->found, found);
     tess_take(&job->zero, zero);
@@ -82,10 +111,27 @@ static void compare_rows(void *arg, tess_range range)
     tess_take(&all->mirrored, T.mirrored);
     tess_take(&all->unequal, T.unequal);
     tess_take(&all->unopposed, T.unopposed);
+    tess_take(&all->unconjugated, T.unconjugated);
     tess_take(&all->diagonal, T.diagonal);
     tess_take(&all->zero_diagonal, T.zero_diagonal);
     tess_raise_double(&all->largest, T.largest);
     tess_raise_double(&all->difference, T.difference);
+}
+
+static tally compare_all(tess_ctx *ctx, const tess_matrix *A)
+{
+    tally T = {0};
+    tess_for_dynamic(ctx, ctx->threads, A->block_rows, 256, compare_rows,
+                     &(struct compare_rows){A, &T});
+    return T;
+}
+
+tess_status tess_matrix_hermitian(tess_ctx *ctx, const tess_matrix *A, int *hermitian)
+{
+    if (!ctx || !A || !hermitian)
+        return tess_null_argument(ctx, __func__);
+    *hermitian = A->rows == A->cols && compare_all(ctx, A).unconjugated == 0;
+    return TESS_OK;
 }
 
 tess_status tess_matrix_symmetry(tess_ctx *ctx, const tess_matrix *A, tess_symmetry *out)
@@ -99,9 +145,7 @@ tess_status tess_matrix_symmetry(tess_ctx *ctx, const tess_matrix *A, tess_symme
         *out = S;
         return TESS_OK;
     }
-    tally T = {0};
-    tess_for_dynamic(ctx, ctx->threads, A->block_rows, 256, compare_rows,
-                     &(struct compare_rows){A, &T});
+    const tally T = compare_all(ctx, A);
     *out = (tess_symmetry){
         .pattern = T.mirrored == T.off_diagonal,
         .symmetric = T.unequal == 0,

@@ -26,7 +26,7 @@ static bool next_entry(const row_walk *walk, int64_t ib, int32_t i, int64_t *k, 
         int32_t width = left < A->block_width ? (int32_t)left : A->block_width;
         for (; *j < width; (*j)++) {
             *at = (*k * A->block_width + *j) * A->block_height + i;
-            if (walk->keep_zeros || tess_matrix_value(A, *at) != 0)
+            if (walk->keep_zeros || !tess_matrix_is_zero(A, *at))
                 return true;
         }
     }

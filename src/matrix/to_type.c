@@ -1,5 +1,6 @@
-/* The same matrix in the other precision. A finite f64 beyond f32's range is refused, never turned
- * into an infinity; infinities and NaN that are there stay, and small numbers round towards 0. */
+/* The same matrix in another type. A finite f64 beyond f32's range is refused, never turned into an
+ * infinity; infinities and NaN that are there stay, and small numbers round towards 0. An imaginary
+ * part is never lost unless that was asked for. */
 #include <inttypes.h>
 
 #include "matrix/matrix.h"
@@ -48,30 +49,105 @@ static void widen(tess_ctx *ctx, const float *from, double *to, int64_t count)
     tess_for(ctx, count, widen_range, &(struct widen_range){from, to});
 }
 
-tess_status tess_matrix_to_type(tess_ctx *ctx, const tess_matrix *A, tess_type type,
+/* A with other values: the same sizes and pattern, the values uninitialised. */
+static tess_status same_pattern(tess_ctx *ctx, const tess_matrix *A, tess_type type,
                                 tess_matrix **out)
 {
-    if (!ctx || !A || !out)
-        return tess_null_argument(ctx, __func__);
     tess_matrix *B;
     TESS_TRY(tess_matrix_allocate(ctx, type, A->rows, A->cols, A->block_height, A->block_width,
                                   A->blocks, &B));
     memcpy(B->row_offsets, A->row_offsets, (size_t)(A->block_rows + 1) * sizeof *A->row_offsets);
     if (A->blocks > 0)
         memcpy(B->columns, A->columns, (size_t)A->blocks * sizeof *A->columns);
-    int64_t stored = tess_matrix_stored(A), bad = -1;
-    if (type == A->type && stored > 0)
-        memcpy(B->values, A->values, (size_t)stored * tess_type_size(type));
-    else if (type == TESS_F32)
-        bad = tess_narrow(ctx, A->values, B->values, stored);
+    *out = B;
+    return TESS_OK;
+}
+
+struct between_kinds {
+    const tess_matrix *A;
+    tess_matrix *B;
+    bool drop;         /* imaginary parts may be lost */
+    int64_t bad, lost; /* the first value that is out of range, or has an imaginary part */
+};
+
+static void between_kinds(void *arg, tess_range range)
+{
+    struct between_kinds *job = arg;
+    const tess_matrix *B = job->B;
+    const bool real = !tess_is_complex(B->type);
+    int64_t bad = INT64_MAX, lost = INT64_MAX;
+    for (int64_t i = range.first; i < range.last; i++) {
+        const tess_complex from = tess_matrix_complex_value(job->A, i);
+        tess_put_complex(B->values, B->type, i, from);
+        const tess_complex to = tess_matrix_complex_value(B, i);
+        if (bad > i && isinf(to.re) && !isinf(from.re))
+            bad = i;
+        if (lost > i && real && !(from.im == 0) && !job->drop)
+            lost = i;
+    }
+    tess_lower(&job->bad, bad);
+    tess_lower(&job->lost, lost);
+}
+
+/* Real to complex or complex to real. */
+static tess_status change_kind(tess_ctx *ctx, const tess_matrix *A, tess_matrix *B, bool drop,
+                               int64_t *bad)
+{
+    struct between_kinds job = {A, B, drop, INT64_MAX, INT64_MAX};
+    tess_for(ctx, tess_matrix_stored(A), between_kinds, &job);
+    if (job.lost < INT64_MAX) {
+        const tess_complex value = tess_matrix_complex_value(A, job.lost);
+        return tess_fail(ctx, TESS_ERR_MATRIX,
+                         "value %" PRId64 ", %g%+gi, is not real, as %s needs it: make it so by "
+                         "tess_matrix_real_part, which drops imaginary parts",
+                         job.lost, value.re, value.im, tess_type_name(B->type));
+    }
+    *bad = job.bad == INT64_MAX ? -1 : job.bad;
+    return TESS_OK;
+}
+
+static tess_status convert(tess_ctx *ctx, const tess_matrix *A, tess_type type, bool drop,
+                           tess_matrix **out)
+{
+    const bool complex = tess_is_complex(A->type);
+    const int64_t parts = tess_matrix_stored(A) * (complex ? 2 : 1);
+    int64_t bad = -1;
+    tess_matrix *B;
+    TESS_TRY(same_pattern(ctx, A, type, &B));
+    tess_status status = TESS_OK;
+    if (type == A->type && parts > 0)
+        memcpy(B->values, A->values, (size_t)tess_matrix_stored(A) * tess_type_size(type));
+    else if (tess_is_complex(type) != complex)
+        status = change_kind(ctx, A, B, drop, &bad);
+    else if (tess_real_type(type) == TESS_F32)
+        bad = tess_narrow(ctx, A->values, B->values, parts);
     else
-        widen(ctx, A->values, B->values, stored);
-    if (bad >= 0) {
+        widen(ctx, A->values, B->values, parts);
+    if (bad >= 0)
+        status =
+            tess_fail(ctx, TESS_ERR_OVERFLOW, "value %" PRId64 ", %g, is outside the range of f32",
+                      tess_is_complex(type) && complex ? bad / 2 : bad,
+                      tess_is_complex(type) && complex ? tess_get(A->values, TESS_F64, bad)
+                                                       : tess_matrix_complex_value(A, bad).re);
+    if (status != TESS_OK) {
         tess_matrix_destroy(B);
-        return tess_fail(ctx, TESS_ERR_OVERFLOW,
-                         "value %" PRId64 ", %g, is outside the range of f32", bad,
-                         tess_matrix_value(A, bad));
+        return status;
     }
     *out = B;
     return TESS_OK;
+}
+
+tess_status tess_matrix_to_type(tess_ctx *ctx, const tess_matrix *A, tess_type type,
+                                tess_matrix **out)
+{
+    if (!ctx || !A || !out)
+        return tess_null_argument(ctx, __func__);
+    return convert(ctx, A, type, false, out);
+}
+
+tess_status tess_matrix_real_part(tess_ctx *ctx, const tess_matrix *A, tess_matrix **out)
+{
+    if (!ctx || !A || !out)
+        return tess_null_argument(ctx, __func__);
+    return convert(ctx, A, tess_real_type(A->type), true, out);
 }

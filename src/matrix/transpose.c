@@ -1,4 +1,4 @@
-/* The transpose: block (i, j) of r x c becomes block (j, i) of c x r.
+/* The transpose: block (i, j) of r x c becomes block (j, i) of c x r; and its conjugate.
  *
  * Every thread owns a contiguous range of the new rows, that is of A's block columns, and walks all
  * rows of A, entering each by binary search at its range. So blocks arrive in the order of A's
@@ -48,8 +48,10 @@ static void place_blocks(void *arg, tess_range columns)
                 memcpy(target, block, bytes);
             else if (size == sizeof(double))
                 transpose_block(block, target, r, c, sizeof(double));
-            else
+            else if (size == sizeof(float))
                 transpose_block(block, target, r, c, sizeof(float));
+            else
+                transpose_block(block, target, r, c, sizeof(tess_complex));
         }
     }
 }
@@ -75,4 +77,22 @@ cleanup:
     tess_free(ctx, next);
     tess_matrix_destroy(B);
     return status;
+}
+
+static void negate_imaginary(void *arg, tess_range range)
+{
+    const tess_matrix *A = arg;
+    const tess_type part = tess_real_type(A->type);
+    for (int64_t at = range.first; at < range.last; at++)
+        tess_put(A->values, part, 2 * at + 1, -tess_get(A->values, part, 2 * at + 1));
+}
+
+tess_status tess_matrix_conjugate_transpose(tess_ctx *ctx, const tess_matrix *A, tess_matrix **out)
+{
+    tess_matrix *B;
+    TESS_TRY(tess_matrix_transpose(ctx, A, &B));
+    if (tess_is_complex(B->type))
+        tess_for(ctx, tess_matrix_stored(B), negate_imaginary, B);
+    *out = B;
+    return TESS_OK;
 }

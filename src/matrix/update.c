@@ -94,10 +94,13 @@ static void update_share(void *arg, tess_range rows)
 {
     const update *job = arg;
     tess_cursor *cursors = job->cursors + rows.share * job->needed;
-    if (job->A->type == TESS_F64)
+    const size_t size = tess_type_size(job->A->type);
+    if (size == sizeof(double))
         walk_rows(job->A, job->B, &rows.first, rows.last, cursors, true, sizeof(double));
-    else
+    else if (size == sizeof(float))
         walk_rows(job->A, job->B, &rows.first, rows.last, cursors, true, sizeof(float));
+    else
+        walk_rows(job->A, job->B, &rows.first, rows.last, cursors, true, sizeof(tess_complex));
 }
 
 tess_status tess_matrix_update(tess_ctx *ctx, tess_matrix *B, const tess_matrix *A)

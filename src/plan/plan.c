@@ -1,4 +1,5 @@
-/* Plans: argument checks once, here, then the backend's table. */
+/* Plans: argument checks once, here and in products.c, then the backend's table. */
+#include "plan/products.h"
 #include "plan/regrouped.h"
 
 tess_status tess_plan_prepare(tess_ctx *ctx, const tess_matrix *A, tess_device *device,
@@ -6,6 +7,7 @@ tess_status tess_plan_prepare(tess_ctx *ctx, const tess_matrix *A, tess_device *
                               tess_plan **out)
 {
     tess_plan *plan;
+    TESS_TRY(tess_device_takes(device, A));
     TESS_TRY(TESS_ALLOC(ctx, 1, &plan));
     *plan = (tess_plan){.ctx = ctx,
                         .device = device,
@@ -65,6 +67,7 @@ static tess_status create(tess_ctx *ctx, const tess_matrix *A, tess_device *devi
     tess_plan *plan;
     TESS_TRY(TESS_TAKE_OPTIONS(ctx, tess_plan_options, given, &taken));
     TESS_TRY(check_options(ctx, options));
+    TESS_TRY(tess_device_takes(device, A));
     const bool asked = options->regroup == TESS_REGROUP_ON && !shares_layouts;
     if (!asked)
         TESS_TRY(prepare_as_it_is(ctx, A, device, options, shares_layouts, &plan));
@@ -99,19 +102,7 @@ void tess_plan_destroy(tess_plan *plan)
     tess_free(plan->ctx, plan);
 }
 
-/* x and y may only be NULL when they have no elements. */
-static tess_status check_vectors(tess_plan *plan, const char *call, const void *x, int64_t x_size,
-                                 const void *y, int64_t y_size)
-{
-    if ((!x && x_size > 0) || (!y && y_size > 0))
-        return tess_fail(plan->ctx, TESS_ERR_ARGUMENT, "%s: %s is NULL", call,
-                         !x && x_size > 0 ? "x" : "y");
-    if (x && x == y && x_size > 0 && y_size > 0)
-        return tess_fail(plan->ctx, TESS_ERR_ARGUMENT, "%s: x and y are the same array", call);
-    return TESS_OK;
-}
-
-static tess_status missing(tess_plan *plan, const char *call)
+tess_status tess_product_missing(tess_plan *plan, const char *call)
 {
     return tess_fail(plan->ctx, TESS_ERR_UNSUPPORTED, "%s: device '%s' cannot do this yet", call,
                      plan->device->backend->name);
@@ -173,7 +164,7 @@ static tess_status follow(tess_plan *plan)
     if (plan->version == A->version || plan->values != A->values)
         return TESS_OK;
     if (!plan->device->backend->update_values)
-        return missing(plan, "tess_plan_update_values");
+        return tess_product_missing(plan, "tess_plan_update_values");
     return update_values(plan, A->values);
 }
 
@@ -183,21 +174,9 @@ tess_status tess_plan_follow(tess_plan *plan)
     return leave(plan, follow(plan));
 }
 
-/* A product as it was called, so that it can be called again. */
-typedef struct product_call {
-    tess_status (*run)(tess_plan *plan, const struct product_call *call);
-    double alpha, beta;
-    const void *x, *w;
-    void *y;
-    double *dot;
-    int k;
-    tess_block_order order;
-    int64_t ldx, ldy;
-} product_call;
-
 /* Prepares another plan for what this one is used for. It takes this one's place if it can do the
  * call. */
-static tess_status substitute(tess_plan *plan, int64_t trial, const product_call *call)
+static tess_status substitute(tess_plan *plan, int64_t trial, const tess_product_call *call)
 {
     const tess_candidate *c = &plan->search->trials[trial].candidate;
     const tess_plan_options options = {
@@ -227,7 +206,8 @@ static tess_status substitute(tess_plan *plan, int64_t trial, const product_call
 
 /* The first product failed where the driver refused it: the next candidates are tried. If none can
  * do it either, the failure is the first one's. */
-static tess_status fall_back_product(tess_plan *plan, const product_call *call, tess_status status)
+static tess_status fall_back_product(tess_plan *plan, const tess_product_call *call,
+                                     tess_status status)
 {
     tess_search *search = plan->search;
     char kernel[sizeof plan->kernel];
@@ -249,7 +229,7 @@ static tess_status fall_back_product(tess_plan *plan, const product_call *call, 
     return status;
 }
 
-static tess_status perform_in_turn(tess_plan *plan, const product_call *call)
+static tess_status perform_in_turn(tess_plan *plan, const tess_product_call *call)
 {
     TESS_TRY(follow(plan));
     tess_status status = call->run(plan, call);
@@ -259,95 +239,10 @@ static tess_status perform_in_turn(tess_plan *plan, const product_call *call)
     return status;
 }
 
-static tess_status perform(tess_plan *plan, const product_call *call)
+tess_status tess_plan_perform(tess_plan *plan, const tess_product_call *call)
 {
     tess_lock(&plan->turn);
     return leave(plan, perform_in_turn(plan, call));
-}
-
-static tess_status run_spmv(tess_plan *plan, const product_call *c)
-{
-    return plan->device->backend->spmv(plan, c->alpha, c->x, c->beta, c->y);
-}
-
-tess_status tess_spmv(tess_plan *plan, double alpha, const void *x, double beta, void *y)
-{
-    if (!plan)
-        return TESS_ERR_ARGUMENT;
-    const tess_matrix *A = plan->matrix;
-    TESS_TRY(check_vectors(plan, "tess_spmv", x, A->cols, y, A->rows));
-    return perform(plan, &(product_call){run_spmv, .alpha = alpha, .x = x, .beta = beta, .y = y});
-}
-
-static tess_status run_transpose(tess_plan *plan, const product_call *c)
-{
-    return plan->device->backend->spmv_transpose(plan, c->alpha, c->x, c->beta, c->y);
-}
-
-tess_status tess_spmv_transpose(tess_plan *plan, double alpha, const void *x, double beta, void *y)
-{
-    if (!plan)
-        return TESS_ERR_ARGUMENT;
-    const tess_matrix *A = plan->matrix;
-    TESS_TRY(check_vectors(plan, "tess_spmv_transpose", x, A->rows, y, A->cols));
-    if (!plan->device->backend->spmv_transpose)
-        return missing(plan, "tess_spmv_transpose");
-    return perform(plan,
-                   &(product_call){run_transpose, .alpha = alpha, .x = x, .beta = beta, .y = y});
-}
-
-static tess_status run_dot(tess_plan *plan, const product_call *c)
-{
-    return plan->device->backend->spmv_dot(plan, c->alpha, c->x, c->beta, c->y, c->w, c->dot);
-}
-
-tess_status tess_spmv_dot(tess_plan *plan, double alpha, const void *x, double beta, void *y,
-                          const void *w, double *dot)
-{
-    if (!plan)
-        return TESS_ERR_ARGUMENT;
-    const tess_matrix *A = plan->matrix;
-    TESS_TRY(check_vectors(plan, "tess_spmv_dot", x, A->cols, y, A->rows));
-    if (!dot)
-        return tess_fail(plan->ctx, TESS_ERR_ARGUMENT, "tess_spmv_dot: dot is NULL");
-    if (!plan->device->backend->spmv_dot)
-        return missing(plan, "tess_spmv_dot");
-    return perform(plan, &(product_call){run_dot, .alpha = alpha, .x = x, .beta = beta, .y = y,
-                                         .w = w, .dot = dot});
-}
-
-static tess_status run_spmm(tess_plan *plan, const product_call *c)
-{
-    return plan->device->backend->spmm(plan, c->k, c->order, c->alpha, c->x, c->ldx, c->beta, c->y,
-                                       c->ldy);
-}
-
-tess_status tess_spmm(tess_plan *plan, int k, tess_block_order order, double alpha, const void *X,
-                      int64_t ldx, double beta, void *Y, int64_t ldy)
-{
-    if (!plan)
-        return TESS_ERR_ARGUMENT;
-    const tess_matrix *A = plan->matrix;
-    if (k < 0)
-        return tess_fail(plan->ctx, TESS_ERR_ARGUMENT, "tess_spmm: k = %d vectors", k);
-    if (order != TESS_ORDER_COLUMN_MAJOR && order != TESS_ORDER_ROW_MAJOR)
-        return tess_fail(
-            plan->ctx, TESS_ERR_ARGUMENT,
-            "tess_spmm: order %d is neither TESS_ORDER_COLUMN_MAJOR nor TESS_ORDER_ROW_MAJOR",
-            (int)order);
-    if (k == 0)
-        return TESS_OK;
-    TESS_TRY(check_vectors(plan, "tess_spmm", X, A->cols, Y, A->rows));
-    bool columns = order == TESS_ORDER_COLUMN_MAJOR;
-    int64_t least_x = columns ? A->cols : k, least_y = columns ? A->rows : k;
-    if (ldx < least_x || ldy < least_y)
-        return tess_fail(plan->ctx, TESS_ERR_ARGUMENT, "tess_spmm: %s = %lld is less than %lld",
-                         ldx < least_x ? "ldx" : "ldy", (long long)(ldx < least_x ? ldx : ldy),
-                         (long long)(ldx < least_x ? least_x : least_y));
-    if (!plan->device->backend->spmm)
-        return missing(plan, "tess_spmm");
-    return perform(plan, &(product_call){run_spmm, .alpha = alpha, .x = X, .beta = beta, .y = Y,
-                                         .k = k, .order = order, .ldx = ldx, .ldy = ldy});
 }
 
 tess_status tess_plan_update_values(tess_plan *plan, const void *values)
@@ -357,7 +252,7 @@ tess_status tess_plan_update_values(tess_plan *plan, const void *values)
     if (!values && plan->matrix->blocks > 0)
         return tess_fail(plan->ctx, TESS_ERR_ARGUMENT, "tess_plan_update_values: values is NULL");
     if (!plan->device->backend->update_values)
-        return missing(plan, "tess_plan_update_values");
+        return tess_product_missing(plan, "tess_plan_update_values");
     tess_lock(&plan->turn);
     return leave(plan, update_values(plan, values));
 }
@@ -367,7 +262,7 @@ tess_status tess_plan_set_stream(tess_plan *plan, void *stream)
     if (!plan)
         return TESS_ERR_ARGUMENT;
     if (!plan->device->backend->set_stream)
-        return missing(plan, "tess_plan_set_stream");
+        return tess_product_missing(plan, "tess_plan_set_stream");
     TESS_TRY(plan->device->backend->set_stream(plan, stream));
     plan->stream = stream;
     return TESS_OK;

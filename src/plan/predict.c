@@ -253,6 +253,7 @@ tess_status tess_predict(tess_ctx *ctx, const tess_matrix *A, tess_device *devic
     if (!ctx || !A || !device || !out)
         return tess_null_argument(ctx, __func__);
     TESS_TRY(TESS_TAKE_OPTIONS(ctx, tess_predict_options, given, &taken));
+    TESS_TRY(tess_refuse_complex(ctx, __func__, A->type));
     if (options->devices < 0 || options->devices > DEVICES_MAX)
         return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_predict: devices = %d is outside 0..%d",
                          options->devices, DEVICES_MAX);

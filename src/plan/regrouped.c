@@ -47,9 +47,9 @@ static bool worth_a_glance(const tess_matrix *A, const tess_device *device,
     const tess_backend *backend = device->backend;
     return options->regroup == TESS_REGROUP_AUTO && options->effort != TESS_EFFORT_ESTIMATE &&
            !options->format && !options->kernel && !options->params && !options->reproducible &&
-           A->rows == A->cols && A->block_height == 1 && A->block_width == 1 && backend->costs &&
-           !backend->each_part && !backend->sum && A->rows <= INT32_MAX &&
-           (!backend->owns || backend->memory_permute) &&
+           !tess_is_complex(A->type) && A->rows == A->cols && A->block_height == 1 &&
+           A->block_width == 1 && backend->costs && !backend->each_part && !backend->sum &&
+           A->rows <= INT32_MAX && (!backend->owns || backend->memory_permute) &&
            tess_matrix_spmv_bytes(A) >= TESS_TUNER_LEAST_BYTES;
 }
 
@@ -325,6 +325,8 @@ static tess_status look(tess_ctx *ctx, const tess_plan_options *options, tess_pl
 tess_status tess_plan_regroup(tess_ctx *ctx, const tess_matrix *A, tess_device *device,
                               const tess_plan_options *options, tess_plan **plan)
 {
+    if (options->regroup == TESS_REGROUP_ON)
+        TESS_TRY(tess_refuse_complex(ctx, "regroup", A->type));
     if (options->regroup == TESS_REGROUP_ON)
         return make_asked(ctx, A, device, options, plan);
     if (!worth_a_glance(A, device, options))

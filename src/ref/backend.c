@@ -5,7 +5,7 @@
 /* The plan has a matrix head of its own, since update_values points it at other values. */
 typedef struct ref_state {
     tess_matrix matrix;
-    double *column_sums;
+    double *column_sums; /* two a column, which complex sums need */
 } ref_state;
 
 static tess_status open_device(tess_device *device, const char *rest)
@@ -34,7 +34,7 @@ static tess_status prepare(tess_plan *plan, const tess_plan_options *options)
     ref_state *state;
     TESS_TRY(TESS_ALLOC(plan->ctx, 1, &state));
     *state = (ref_state){.matrix = *plan->matrix};
-    tess_status status = TESS_ALLOC(plan->ctx, plan->matrix->cols, &state->column_sums);
+    tess_status status = TESS_ALLOC(plan->ctx, 2 * plan->matrix->cols, &state->column_sums);
     if (status != TESS_OK) {
         tess_free(plan->ctx, state);
         return status;
@@ -92,6 +92,37 @@ static tess_status spmm(tess_plan *plan, int k, tess_block_order order, double a
     return TESS_OK;
 }
 
+static tess_status complex_spmv(tess_plan *plan, tess_operation operation, tess_complex alpha,
+                                const void *x, tess_complex beta, void *y)
+{
+    ref_state *state = plan->state;
+    tess_ref_spmv_complex(&state->matrix, operation, alpha, x, beta, y,
+                          (tess_complex *)state->column_sums);
+    return TESS_OK;
+}
+
+static tess_status complex_spmm(tess_plan *plan, int k, tess_block_order order, tess_complex alpha,
+                                const void *X, int64_t ldx, tess_complex beta, void *Y, int64_t ldy)
+{
+    ref_state *state = plan->state;
+    tess_ref_spmm_complex(&state->matrix, k, order, alpha, X, ldx, beta, Y, ldy);
+    return TESS_OK;
+}
+
+static tess_status complex_dot(tess_plan *plan, const void *x, const void *y, tess_complex *dot)
+{
+    const tess_matrix *A = plan->matrix;
+    tess_complex sum = {0, 0};
+    for (int64_t i = 0; i < A->rows; i++)
+        sum = tess_complex_sum(sum,
+                               tess_complex_product(tess_conjugate(tess_get_complex(x, A->type, i)),
+                                                    tess_get_complex(y, A->type, i)));
+    *dot = sum;
+    return TESS_OK;
+}
+
+static const tess_complex_products complex_products = {complex_spmv, complex_spmm, complex_dot};
+
 static tess_status update_values(tess_plan *plan, const void *values)
 {
     ref_state *state = plan->state;
@@ -110,5 +141,6 @@ const tess_backend tess_ref_backend = {
     .spmv_dot = spmv_dot,
     .dot = dot_product,
     .spmm = spmm,
+    .complex = &complex_products,
     .update_values = update_values,
 };

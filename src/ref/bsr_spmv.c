@@ -35,8 +35,29 @@ void tess_ref_spmv(const tess_matrix *A, double alpha, const void *x, double bet
     }
 }
 
+static double modulus(const void *array, tess_type type, int64_t i)
+{
+    const tess_complex value = tess_get_complex(array, type, i);
+    return hypot(value.re, value.im);
+}
+
+static double complex_magnitude(const tess_matrix *A, int64_t row, const void *x)
+{
+    const int64_t r = A->block_height, c = A->block_width, ib = row / r;
+    double sum = 0;
+    for (int64_t k = A->row_offsets[ib]; k < A->row_offsets[ib + 1]; k++)
+        for (int64_t j = 0; j < c && A->columns[k] * c + j < A->cols; j++)
+            sum += modulus(A->values, A->type, (k * c + j) * r + row % r) *
+                   modulus(x, A->type, A->columns[k] * c + j);
+    return sum;
+}
+
 void tess_ref_spmv_magnitude(const tess_matrix *A, const void *x, double *bound)
 {
+    for (int64_t row = 0; tess_is_complex(A->type) && row < A->rows; row++)
+        bound[row] = complex_magnitude(A, row, x);
+    if (tess_is_complex(A->type))
+        return;
     for (int64_t row = 0; row < A->rows; row++)
         bound[row] = row_times(A, row / A->block_height, (int32_t)(row % A->block_height), x, true);
 }

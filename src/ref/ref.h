@@ -16,5 +16,13 @@ void tess_ref_spmv_transpose(const tess_matrix *A, double alpha, const void *x, 
 void tess_ref_spmm(const tess_matrix *A, int k, tess_block_order order, double alpha, const void *X,
                    int64_t ldx, double beta, void *Y, int64_t ldy);
 
-/* bound[i] = sum over j of |A_ij| |x_j|: rounding may move y_i by a small multiple of it. */
+/* The same products of complex matrices, with complex factors and vectors. `sums` is scratch of
+ * cols numbers, for all but TESS_OPERATION_NONE. */
+void tess_ref_spmv_complex(const tess_matrix *A, tess_operation operation, tess_complex alpha,
+                           const void *x, tess_complex beta, void *y, tess_complex *sums);
+void tess_ref_spmm_complex(const tess_matrix *A, int k, tess_block_order order, tess_complex alpha,
+                           const void *X, int64_t ldx, tess_complex beta, void *Y, int64_t ldy);
+
+/* bound[i] = sum over j of |A_ij| |x_j|, of complex matrices too: rounding may move y_i by a small
+ * multiple of it. */
 void tess_ref_spmv_magnitude(const tess_matrix *A, const void *x, double *bound);

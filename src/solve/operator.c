@@ -93,6 +93,7 @@ tess_status tess_operator_take(tess_ctx *ctx, const tess_operator *given, tess_o
     if (!(out->bytes >= 0))
         return tess_fail(ctx, TESS_ERR_ARGUMENT,
                          "tess_operator: bytes = %g; 0 where they are not counted", out->bytes);
+    TESS_TRY(tess_refuse_complex(ctx, "tess_operator", out->type));
     return tess_matrix_check_sizes(ctx, out->type, out->rows, out->rows, 1, 1, 0);
 }
 

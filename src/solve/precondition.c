@@ -118,6 +118,7 @@ tess_status tess_pc_create(tess_plan *plan, const char *spec, tess_preconditione
     const tess_matrix *A = plan->matrix;
     if (!spec || !out)
         return tess_null_argument(ctx, __func__);
+    TESS_TRY(tess_refuse_complex(ctx, __func__, A->type));
     if (A->rows != A->cols)
         return tess_fail(ctx, TESS_ERR_ARGUMENT,
                          "a preconditioner needs a square matrix, not %lld x %lld",

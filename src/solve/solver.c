@@ -195,6 +195,7 @@ tess_status tess_solver_create_with(tess_plan *plan, const char *spec, const tes
     if (!out)
         return tess_null_argument(ctx, "tess_solver_create");
     tess_solve_options options;
+    TESS_TRY(tess_refuse_complex(ctx, "tess_solver_create", A->type));
     TESS_TRY(tess_solve_options_parse(ctx, spec ? spec : "auto", &options));
     if (M)
         TESS_TRY(tess_operator_take(ctx, M, &taken));

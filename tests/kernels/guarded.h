@@ -82,6 +82,8 @@ static inline size_t test_every_kernel(tess_ctx *ctx, tess_device *device, tess_
 
 static inline tess_type kernel_type(const tess_cpu_kernel *kernel)
 {
+    if (kernel->complex)
+        return kernel->scalar_bytes == 16 ? TESS_C64 : TESS_C32;
     return kernel->scalar_bytes == 8 ? TESS_F64 : TESS_F32;
 }
 

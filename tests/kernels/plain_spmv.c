@@ -137,7 +137,7 @@ int main(int argc, char **argv)
             continue;
         for (size_t i = 0; i < tables[t]->count; i++) {
             const tess_cpu_kernel *kernel = &tables[t]->kernels[i];
-            if (kernel->family != TESS_CPU_BSR_SPMV)
+            if (kernel->family != TESS_CPU_BSR_SPMV || kernel->complex)
                 continue;
             wrong += check(kernel, 1, 0, false) + check(kernel, -0.5, 2, false);
             if (kernel->block_height == 1 && kernel->block_width == 1)

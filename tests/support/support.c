@@ -200,8 +200,11 @@ tess_matrix *test_matrix(tess_ctx *ctx, test_pattern pattern, int64_t size, int3
             A->columns[k] = (int32_t)j;
             for (int64_t at = 0; at < (int64_t)r * c; at++) {
                 bool inside = i * r + at % r < A->rows && j * c + at / r < A->cols;
-                double value = inside ? tess_random_unit(seed + 3, (uint64_t)(k * r * c + at)) : 0;
-                tess_put(A->values, type, k * r * c + at, value);
+                const uint64_t number = (uint64_t)(k * r * c + at);
+                const tess_complex value = {tess_random_unit(seed + 3, number),
+                                            tess_random_unit(seed + 4, number)};
+                tess_put_complex(A->values, type, k * r * c + at,
+                                 inside ? value : (tess_complex){0, 0});
             }
             k++;
         }
@@ -273,7 +276,9 @@ void *test_vector(int64_t count, tess_type type, uint64_t seed)
 {
     void *x = malloc((size_t)(count > 0 ? count : 1) * tess_type_size(type));
     for (int64_t i = 0; i < count; i++)
-        tess_put(x, type, i, tess_random_unit(seed, (uint64_t)i));
+        tess_put_complex(x, type, i,
+                         (tess_complex){tess_random_unit(seed, (uint64_t)i),
+                                        tess_random_unit(seed + 1000, (uint64_t)i)});
     return x;
 }
 
@@ -286,9 +291,49 @@ static int64_t longest_row(const tess_matrix *A)
     return longest * A->block_width;
 }
 
+static double modulus(tess_complex value)
+{
+    return hypot(value.re, value.im);
+}
+
+void test_check_spmv_complex(const char *what, const tess_matrix *A, tess_complex alpha,
+                             const void *x, tess_complex beta, const void *y0, const void *y)
+{
+    const bool keep = !tess_complex_is_zero(beta);
+    double *magnitude = malloc((size_t)(A->rows + 1) * sizeof *magnitude);
+    void *expected = malloc((size_t)(A->rows + 1) * sizeof(tess_complex));
+    if (keep)
+        memcpy(expected, y0, (size_t)A->rows * tess_type_size(A->type));
+    tess_ref_spmv_complex(A, TESS_OPERATION_NONE, alpha, x, beta, expected, NULL);
+    tess_ref_spmv_magnitude(A, x, magnitude);
+    /* Each part of a sum of n complex products is a sum of 2 n real ones, whose magnitudes add up
+     * to no more than |a||x|. Complex factors add four. */
+    const double epsilon = A->type == TESS_C64 ? DBL_EPSILON : FLT_EPSILON;
+    const double factor = 2.0 * (double)(2 * longest_row(A) + 6) * epsilon;
+    for (int64_t i = 0; i < A->rows; i++) {
+        const tess_complex got = tess_get_complex(y, A->type, i);
+        const tess_complex want = tess_get_complex(expected, A->type, i);
+        double scale = modulus(alpha) * magnitude[i];
+        if (keep)
+            scale += modulus(beta) * modulus(tess_get_complex(y0, A->type, i));
+        if (!(fabs(got.re - want.re) <= factor * scale && fabs(got.im - want.im) <= factor * scale))
+            fail_msg("%s: %dx%d blocks %s: row %lld is %.17g%+.17gi, ref says %.17g%+.17gi (bound "
+                     "%.3g)",
+                     what, (int)A->block_height, (int)A->block_width, tess_type_name(A->type),
+                     (long long)i, got.re, got.im, want.re, want.im, factor * scale);
+    }
+    free(magnitude);
+    free(expected);
+}
+
 void test_check_spmv(const char *what, const tess_matrix *A, double alpha, const void *x,
                      double beta, const void *y0, const void *y)
 {
+    if (tess_is_complex(A->type)) {
+        test_check_spmv_complex(what, A, (tess_complex){alpha, 0}, x, (tess_complex){beta, 0}, y0,
+                                y);
+        return;
+    }
     size_t bytes = (size_t)(A->rows + 1) * sizeof(double);
     double *magnitude = malloc(bytes);
     double *expected = malloc(bytes);

@@ -95,5 +95,8 @@ void *test_vector(int64_t count, tess_type type, uint64_t seed);
  * `what`, the pattern's place and the values. */
 void test_check_spmv(const char *what, const tess_matrix *A, double alpha, const void *x,
                      double beta, const void *y0, const void *y);
+/* The same of a complex matrix with complex factors, real and imaginary parts each. */
+void test_check_spmv_complex(const char *what, const tess_matrix *A, tess_complex alpha,
+                             const void *x, tess_complex beta, const void *y0, const void *y);
 
 #endif

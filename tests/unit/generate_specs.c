@@ -78,7 +78,7 @@ static void a_bad_spec_is_refused_in_these_words(void **state)
         {"stencil27:n=0", TESS_ERR_OPTION, "gen:stencil27: n=0 is outside 1..2147483647"},
         {"stencil27:b=2.5", TESS_ERR_OPTION, "gen:stencil27: b=2.5 is not an integer"},
         {"stencil7:type=f16", TESS_ERR_OPTION,
-         "gen:stencil7: type=f16 is not a choice (one of: f64, f32)"},
+         "gen:stencil7: type=f16 is not a choice (one of: f64, f32, c64, c32)"},
         {"stencil7:n=2000", TESS_ERR_OVERFLOW,
          "gen:stencil7: 2000 x 2000 x 2000 points with b=3 are more than 2^31-1 block columns"},
         {"elasticity:n=2000000000", TESS_ERR_OVERFLOW,

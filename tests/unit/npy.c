@@ -88,9 +88,9 @@ static void what_is_no_vector_is_refused(void **state)
         const char *text, *part;
         size_t bytes;
     } bad[] = {
-        {"{'descr': '>f8', 'shape': (3,)}", "neither '<f8' nor '<f4'", 24},
-        {"{'descr': '<i8', 'shape': (3,)}", "neither '<f8' nor '<f4'", 24},
-        {"{'shape': (3,)}", "neither '<f8' nor '<f4'", 24},
+        {"{'descr': '>f8', 'shape': (3,)}", "none of '<f8', '<f4', '<c16' and '<c8'", 24},
+        {"{'descr': '<i8', 'shape': (3,)}", "none of '<f8', '<f4', '<c16' and '<c8'", 24},
+        {"{'shape': (3,)}", "none of '<f8', '<f4', '<c16' and '<c8'", 24},
         {"{'descr': '<f8', 'shape': (2, 3)}", "the shape is none of", 48},
         {"{'descr': '<f8', 'shape': (1, 1, 3)}", "the shape is none of", 24},
         {"{'descr': '<f8', 'shape': ()}", "the shape is none of", 8},

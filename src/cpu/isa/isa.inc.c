@@ -53,6 +53,13 @@
 #define SPMM_ENTRY(r, c, suffix, bytes)                                                           \
     ENTRY(BSR_SPMM, r, c, bytes, .name = KERNEL_NAME("bsr_spmm", r, c, suffix, ""), .streams = 1, \
           .spmm = spmm_##r##x##c##_##suffix)
+/* A complex type has the functions of its parts' type, `real`. */
+#define COMPLEX_SPMV_ENTRY(r, c, n, suffix, real, bytes)                                  \
+    ENTRY(BSR_SPMV, r, c, bytes, .name = KERNEL_NAME("bsr_spmv", r, c, suffix, FORM_##n), \
+          .streams = n, .complex = true, .spmv = complex_spmv_##r##x##c##_##n##_##real)
+#define COMPLEX_SPMM_ENTRY(r, c, suffix, real, bytes)                                             \
+    ENTRY(BSR_SPMM, r, c, bytes, .name = KERNEL_NAME("bsr_spmm", r, c, suffix, ""), .streams = 1, \
+          .complex = true, .spmm = complex_spmm_##r##x##c##_##real)
 #define SYMMETRIC_ENTRY(b, n, suffix, bytes)                                           \
     ENTRY(SYMMETRIC_SPMV, b, b, bytes,                                                 \
           .name = KERNEL_NAME("symmetric_spmv", b, b, suffix, FORM_##n), .streams = n, \
@@ -75,6 +82,10 @@ static const tess_cpu_kernel kernels[] = {
 #define BSR_SPMV_PREFETCH(r, c) \
     SPMV_ENTRY(r, c, prefetch, 2, true, f64, 8) SPMV_ENTRY(r, c, prefetch, 2, true, f32, 4)
 #define BSR_SPMM(r, c) SPMM_ENTRY(r, c, f64, 8) SPMM_ENTRY(r, c, f32, 4)
+#define COMPLEX_SPMV(r, c, n) \
+    COMPLEX_SPMV_ENTRY(r, c, n, c64, f64, 16) COMPLEX_SPMV_ENTRY(r, c, n, c32, f32, 8)
+#define COMPLEX_SPMM(r, c) \
+    COMPLEX_SPMM_ENTRY(r, c, c64, f64, 16) COMPLEX_SPMM_ENTRY(r, c, c32, f32, 8)
 #define SYMMETRIC_SPMV(b, n) SYMMETRIC_ENTRY(b, n, f64, 8) SYMMETRIC_ENTRY(b, n, f32, 4)
 #define SYMMETRIC_LANES(b) LANES_ENTRY(b, f64, 8) LANES_ENTRY(b, f32, 4)
 #define SYMMETRIC_SPMM(b) SYMMETRIC_SPMM_ENTRY(b, f64, 8) SYMMETRIC_SPMM_ENTRY(b, f32, 4)

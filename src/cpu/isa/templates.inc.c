@@ -33,6 +33,27 @@
     }
 #include "cpu/kernels.def"
 
+#include "cpu/kernels/complex_spmv.inc.c"
+
+#define COMPLEX_FUNCTION(r, c, n) PASTE(complex_spmv_##r##x##c##_##n, SUFFIX)
+#define COMPLEX_SPMV(r, c, n)                                                                    \
+    static void COMPLEX_FUNCTION(r, c, n)(const tess_cpu_spmv_args *args, const int64_t *bounds) \
+    {                                                                                            \
+        NAME(complex_spmv)(args, bounds, r, c, n, COMPLEX_FUNCTION(r, c, 1));                    \
+    }
+#include "cpu/kernels.def"
+#undef COMPLEX_FUNCTION
+
+#include "cpu/kernels/complex_spmm.inc.c"
+
+#define COMPLEX_SPMM(r, c)                                                            \
+    static void PASTE(complex_spmm_##r##x##c, SUFFIX)(const tess_cpu_spmm_args *args, \
+                                                      int64_t first, int64_t last)    \
+    {                                                                                 \
+        NAME(complex_spmm)(args, first, last, r, c);                                  \
+    }
+#include "cpu/kernels.def"
+
 #include "cpu/kernels/symmetric_spmv.inc.c"
 
 #define SYMMETRIC_SPMV(b, n)                                                                 \

@@ -16,7 +16,7 @@ static int64_t scalar_row(const tess_matrix *A, int64_t i, bool ignore_zeros, in
         int64_t first = A->columns[k] * c;
         int64_t width = A->cols - first < c ? A->cols - first : c;
         for (int64_t q = 0; q < width; q++) {
-            if (ignore_zeros && tess_matrix_value(A, (k * c + q) * r + i % r) == 0)
+            if (ignore_zeros && tess_matrix_is_zero(A, (k * c + q) * r + i % r))
                 continue;
             if (columns)
                 columns[found] = (int32_t)(first + q);

@@ -1,7 +1,7 @@
 /* Generators by name: "stencil27:n=48,b=3" and the machinery they share (generate.h). */
 #include "matrix/generate/generate.h"
 
-const char *const tess_type_choices[] = {"f64", "f32", NULL};
+const char *const tess_type_choices[] = {"f64", "f32", "c64", "c32", NULL};
 
 static const struct {
     const char *name;
@@ -100,6 +100,36 @@ struct fill_range {
     int64_t longest;
 };
 
+/* A number of modulus 1 that belongs to the pair {i, j}: of (j, i) it is the conjugate, of (i, i)
+ * it is 1. With t in (-1, 1) the point ((1 - t^2) / (1 + t^2), 2 t / (1 + t^2)) is on one half of
+ * the circle; a bit says on which. */
+static tess_complex phase(int64_t order, int64_t i, int64_t j)
+{
+    enum { SEED = 77 };
+    if (i == j)
+        return (tess_complex){1, 0};
+    const uint64_t pair = (uint64_t)tess_min(i, j) * (uint64_t)order + (uint64_t)tess_max(i, j);
+    const double t = tess_random_unit(SEED, pair), scale = 1 / (1 + t * t);
+    const double sign = tess_random_u64(SEED + 1, pair) & 1 ? -1 : 1;
+    return (tess_complex){sign * (1 - t * t) * scale, (i < j ? sign : -sign) * 2 * t * scale};
+}
+
+/* The scalars of a block row, times their phases where the matrix is complex. */
+static void round_row(tess_matrix *A, int64_t row, const double *values)
+{
+    const int64_t r = A->block_height, c = A->block_width, order = tess_max(A->rows, A->cols);
+    for (int64_t k = A->row_offsets[row]; k < A->row_offsets[row + 1]; k++) {
+        for (int64_t at = 0; at < r * c; at++) {
+            const double value = *values++;
+            tess_complex factor = {1, 0};
+            if (tess_is_complex(A->type))
+                factor = phase(order, row * r + at % r, A->columns[k] * c + at / r);
+            tess_put_complex(A->values, A->type, k * r * c + at,
+                             (tess_complex){value * factor.re, value * factor.im});
+        }
+    }
+}
+
 static void fill_range(void *arg, tess_range range)
 {
     const struct fill_range *job = arg;
@@ -107,20 +137,18 @@ static void fill_range(void *arg, tess_range range)
     const tess_row_rule *rule = job->rule;
     const int64_t size = job->size;
     for (int64_t row = range.first; row < range.last; row++) {
-        int64_t first = A->row_offsets[row], count = A->row_offsets[row + 1] - first;
+        const int64_t first = A->row_offsets[row];
         if (A->type == TESS_F64) {
             rule->fill(rule->problem, row, A->columns + first, (double *)A->values + first * size);
             continue;
         }
         double *mine = job->scratch + range.share * job->longest * size;
-        float *values = (float *)A->values + first * size;
         rule->fill(rule->problem, row, A->columns + first, mine);
-        for (int64_t k = 0; k < count * size; k++)
-            values[k] = (float)mine[k];
+        round_row(A, row, mine);
     }
 }
 
-/* f64 rows are written where they stay; f32 rows pass through `scratch`, one row a thread. */
+/* f64 rows are written where they stay; others pass through `scratch`, one row a thread. */
 static void fill_rows(const tess_row_rule *rule, tess_matrix *A, double *scratch, int64_t longest)
 {
     int64_t size = (int64_t)A->block_height * A->block_width;
@@ -164,7 +192,7 @@ static tess_status generate_rows(tess_ctx *ctx, const tess_row_rule *rule, tess_
     tess_for(ctx, rule->block_rows, count_range, &(struct count_range){rule, counts, &longest});
     tess_counts_to_offsets(A->row_offsets, rule->block_rows);
     TESS_TRY_CLEAN(tess_matrix_allocate_blocks(A, A->row_offsets[rule->block_rows]));
-    if (rule->type == TESS_F32)
+    if (rule->type != TESS_F64)
         TESS_TRY_CLEAN(TESS_ALLOC(ctx, longest * size * ctx->threads, &scratch));
     fill_rows(rule, A, scratch, longest);
     *out = A;
@@ -177,38 +205,39 @@ cleanup:
 
 struct evaluate {
     void *array;
-    tess_type type;
-    double (*value)(const void *, int64_t);
+    double (*value)(const void *, int64_t); /* NULL: the sum of A's row */
     const void *problem;
+    const tess_matrix *A;
 };
+
+static tess_complex row_sum(const tess_matrix *A, int64_t i)
+{
+    int64_t r = A->block_height, c = A->block_width, row = i / r;
+    tess_complex sum = {0, 0};
+    for (int64_t k = A->row_offsets[row]; k < A->row_offsets[row + 1]; k++)
+        for (int64_t q = 0; q < c; q++)
+            sum = tess_complex_sum(sum, tess_matrix_complex_value(A, (k * c + q) * r + i % r));
+    return sum;
+}
 
 static void evaluate(void *arg, tess_range range)
 {
     const struct evaluate *job = arg;
     for (int64_t i = range.first; i < range.last; i++)
-        tess_put(job->array, job->type, i, job->value(job->problem, i));
+        tess_put_complex(job->array, job->A->type, i,
+                         job->value ? (tess_complex){job->value(job->problem, i), 0}
+                                    : row_sum(job->A, i));
 }
 
-static tess_status generate_vector(tess_ctx *ctx, tess_type type, int64_t count,
+static tess_status generate_vector(tess_ctx *ctx, const tess_matrix *A,
                                    double (*value)(const void *problem, int64_t i),
                                    const void *problem, void **rhs)
 {
     void *array;
-    TESS_TRY(tess_alloc_bytes(ctx, count, tess_type_size(type), &array));
-    tess_for(ctx, count, evaluate, &(struct evaluate){array, type, value, problem});
+    TESS_TRY(tess_alloc_bytes(ctx, A->rows, tess_type_size(A->type), &array));
+    tess_for(ctx, A->rows, evaluate, &(struct evaluate){array, value, problem, A});
     *rhs = array;
     return TESS_OK;
-}
-
-static double row_sum(const void *problem, int64_t i)
-{
-    const tess_matrix *A = problem;
-    int64_t r = A->block_height, c = A->block_width, row = i / r;
-    double sum = 0;
-    for (int64_t k = A->row_offsets[row]; k < A->row_offsets[row + 1]; k++)
-        for (int64_t q = 0; q < c; q++)
-            sum += tess_matrix_value(A, (k * c + q) * r + i % r);
-    return sum;
 }
 
 tess_status tess_generate_with_rhs(tess_ctx *ctx, const tess_row_rule *rule,
@@ -218,8 +247,7 @@ tess_status tess_generate_with_rhs(tess_ctx *ctx, const tess_row_rule *rule,
     tess_matrix *A = NULL;
     TESS_TRY(generate_rows(ctx, rule, &A));
     if (rhs) {
-        tess_status status = generate_vector(ctx, A->type, A->rows, value ? value : row_sum,
-                                             value ? rule->problem : A, rhs);
+        tess_status status = generate_vector(ctx, A, value, rule->problem, rhs);
         if (status != TESS_OK) {
             tess_matrix_destroy(A);
             return status;

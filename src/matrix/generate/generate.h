@@ -15,7 +15,8 @@ typedef struct tess_row_rule {
     const void *problem; /* passed to both functions */
     int64_t (*count)(const void *problem, int64_t row);
     /* Writes count(row) strictly increasing block columns and their column-major blocks; returns
-     * nothing, since nothing can fail. For an f32 matrix the values are rounded afterwards. */
+     * nothing, since nothing can fail. Of other types than f64 the values are rounded afterwards,
+     * of complex ones multiplied by their phases too. */
     void (*fill)(const void *problem, int64_t row, int32_t *columns, double *values);
 } tess_row_rule;
 

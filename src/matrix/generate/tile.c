@@ -46,6 +46,7 @@ tess_status tess_generate_tile(tess_ctx *ctx, const char *what, const char *text
     if (tess_generate_is(input, "tile:"))
         return tess_fail(ctx, TESS_ERR_OPTION, "%s: the input is tiled already", what);
     TESS_TRY_CLEAN(tess_matrix_input(ctx, input, &source));
+    TESS_TRY_CLEAN(tess_refuse_complex(ctx, what, source->type));
     TESS_TRY_CLEAN(tess_matrix_to_csr(ctx, source, TESS_ZEROS_KEEP, &csr));
     P.source = csr;
     rule.type = (tess_type)type;

@@ -16,9 +16,19 @@ typedef enum tess_mm_layout {
     TESS_MM_LIST /* no header: one number a line */
 } tess_mm_layout;
 
-typedef enum tess_mm_field { TESS_MM_REAL, TESS_MM_INTEGER, TESS_MM_PATTERN } tess_mm_field;
+typedef enum tess_mm_field {
+    TESS_MM_REAL,
+    TESS_MM_INTEGER,
+    TESS_MM_PATTERN,
+    TESS_MM_COMPLEX
+} tess_mm_field;
 
-typedef enum tess_mm_symmetry { TESS_MM_GENERAL, TESS_MM_SYMMETRIC, TESS_MM_SKEW } tess_mm_symmetry;
+typedef enum tess_mm_symmetry {
+    TESS_MM_GENERAL,
+    TESS_MM_SYMMETRIC,
+    TESS_MM_SKEW,
+    TESS_MM_HERMITIAN
+} tess_mm_symmetry;
 
 typedef struct tess_mm_header {
     tess_mm_layout layout;
@@ -30,7 +40,7 @@ typedef struct tess_mm_header {
 } tess_mm_header;
 
 /* The entries as the file has them. rows and cols are NULL for arrays and lists, values is NULL
- * for patterns. */
+ * for patterns, and has two numbers an entry for complex files. */
 typedef struct tess_mm_entries {
     uint32_t *rows;
     int32_t *cols;
@@ -53,7 +63,10 @@ void tess_mm_explain(const tess_mm_header *header, const tess_decimal *decimal, 
 /* Makes the CSR matrix; takes arrays out of `entries` (set to NULL) as it goes. */
 tess_status tess_mm_to_csr(tess_ctx *ctx, const tess_mm_header *header, tess_mm_entries *entries,
                            tess_matrix **out);
-/* The same for an array file. */
+/* The same for a complex file, of either layout. */
+tess_status tess_mm_complex_to_csr(tess_ctx *ctx, const tess_mm_header *header,
+                                   tess_mm_entries *entries, tess_matrix **out);
+/* The same for an array file of reals. */
 tess_status tess_mm_dense_to_csr(tess_ctx *ctx, const tess_mm_header *header,
                                  const tess_mm_entries *entries, tess_matrix **out);
 

@@ -100,6 +100,25 @@ static inline const char *parse_value(const body_reader *body, const char *p, do
     return p;
 }
 
+/* Real and imaginary part of entry k. */
+static inline const char *parse_pair(const body_reader *body, const char *p, int64_t k)
+{
+    double *value = body->entries->values + 2 * k;
+    p = parse_value(body, p, &value[0]);
+    if (!p || !tess_mm_blank(*p))
+        return NULL;
+    return parse_value(body, tess_mm_skip(p), &value[1]);
+}
+
+/* Whether a pair may stand on the diagonal. */
+static inline bool pair_on_diagonal(const body_reader *body, int64_t k)
+{
+    const double *value = body->entries->values + 2 * k;
+    const tess_mm_symmetry symmetry = body->header->symmetry;
+    return (symmetry != TESS_MM_SKEW || (value[0] == 0 && value[1] == 0)) &&
+           (symmetry != TESS_MM_HERMITIAN || value[1] == 0);
+}
+
 static inline const char *parse_coordinate(const body_reader *body, const char *line, const char *p,
                                            int64_t k)
 {
@@ -112,7 +131,13 @@ static inline const char *parse_coordinate(const body_reader *body, const char *
     p = parse_index(tess_mm_skip(p), (uint64_t)header->cols, &col);
     if (!p)
         return NULL;
-    if (header->field != TESS_MM_PATTERN) {
+    if (header->field == TESS_MM_COMPLEX) {
+        if (!tess_mm_blank(*p))
+            return NULL;
+        p = parse_pair(body, tess_mm_skip(p), k);
+        if (!p || (row == col && !pair_on_diagonal(body, k)))
+            return NULL;
+    } else if (header->field != TESS_MM_PATTERN) {
         if (!tess_mm_blank(*p))
             return NULL;
         p = parse_value(body, tess_mm_skip(p), &value);
@@ -120,7 +145,8 @@ static inline const char *parse_coordinate(const body_reader *body, const char *
             return NULL;
         body->entries->values[k] = value;
     }
-    if (row == col && header->symmetry == TESS_MM_SKEW && value != 0)
+    if (row == col && header->symmetry == TESS_MM_SKEW && header->field != TESS_MM_COMPLEX &&
+        value != 0)
         return NULL;
     body->entries->rows[k] = (uint32_t)row;
     body->entries->cols[k] = (int32_t)col;
@@ -130,7 +156,8 @@ static inline const char *parse_coordinate(const body_reader *body, const char *
 static inline const char *parse_number(const body_reader *body, const char *line, const char *p,
                                        int64_t k)
 {
-    p = parse_value(body, p, &body->entries->values[k]);
+    p = body->header->field == TESS_MM_COMPLEX ? parse_pair(body, p, k)
+                                               : parse_value(body, p, &body->entries->values[k]);
     return p ? parse_end(line, p) : NULL;
 }
 
@@ -199,7 +226,8 @@ static tess_status reserve(const tess_text *text, const tess_mm_header *header, 
         TESS_TRY(resize(text->ctx, (void **)&e->cols, e->count, capacity, sizeof *e->cols));
     }
     if (header->field != TESS_MM_PATTERN)
-        TESS_TRY(resize(text->ctx, (void **)&e->values, e->count, capacity, sizeof *e->values));
+        TESS_TRY(resize(text->ctx, (void **)&e->values, e->count, capacity,
+                        (header->field == TESS_MM_COMPLEX ? 2 : 1) * sizeof *e->values));
     e->capacity = capacity;
     return TESS_OK;
 }

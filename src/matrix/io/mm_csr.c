@@ -340,6 +340,8 @@ static bool sort_rows(tess_ctx *ctx, const tess_matrix *A)
 tess_status tess_mm_to_csr(tess_ctx *ctx, const tess_mm_header *header, tess_mm_entries *e,
                            tess_matrix **out)
 {
+    if (header->field == TESS_MM_COMPLEX)
+        return tess_mm_complex_to_csr(ctx, header, e, out);
     if (header->layout == TESS_MM_ARRAY)
         return tess_mm_dense_to_csr(ctx, header, e, out);
     tess_matrix *A;

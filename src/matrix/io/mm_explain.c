@@ -78,11 +78,12 @@ void tess_mm_explain(const tess_mm_header *header, const tess_decimal *decimal, 
 {
     static const char *const names[] = {"row", "column", "value"};
     bool coordinate = header->layout == TESS_MM_COORDINATE;
-    int wanted = coordinate ? (header->field == TESS_MM_PATTERN ? 2 : 3) : 1;
+    const bool complex = header->field == TESS_MM_COMPLEX;
+    int wanted = coordinate ? (header->field == TESS_MM_PATTERN ? 2 : 3) + complex : 1 + complex;
     int64_t limits[] = {header->rows, header->cols};
-    const char *p = line, *tokens[3] = {line, line, line};
-    size_t lengths[3] = {0};
-    double value = 1;
+    const char *p = line, *tokens[4] = {line, line, line, line};
+    size_t lengths[4] = {0};
+    double value = 1, first = 0;
     if ((const char *)rawmemchr(line, '\n') - line > TESS_LINE_MAX) {
         snprintf(reason, size, "a line of more than %d bytes", TESS_LINE_MAX);
         return;
@@ -90,14 +91,17 @@ void tess_mm_explain(const tess_mm_header *header, const tess_decimal *decimal, 
     for (int i = 0; i < wanted; i++) {
         p = tess_mm_skip(p);
         size_t length = token_length(p);
-        bool is_value = i == 2 || !coordinate;
+        bool is_value = i >= 2 || !coordinate;
         if (length == 0) {
-            snprintf(reason, size, "the line ends before its %s", names[is_value ? 2 : i]);
+            snprintf(reason, size, "the line ends before its %s",
+                     complex && i == wanted - 1 ? "imaginary part" : names[is_value ? 2 : i]);
             return;
         }
         if (is_value ? bad_value(header, decimal, p, length, &value, reason, size)
                      : bad_index(p, length, names[i], limits[i], reason, size))
             return;
+        if (is_value && i < wanted - 1)
+            first = value;
         tokens[i] = p;
         lengths[i] = length;
         p += length;
@@ -108,6 +112,14 @@ void tess_mm_explain(const tess_mm_header *header, const tess_decimal *decimal, 
     if (token_length(p) > 0)
         snprintf(reason, size, "'%s' follows the last of the %d number%s of a line", shown, wanted,
                  wanted == 1 ? "" : "s");
+    else if (header->symmetry == TESS_MM_HERMITIAN && coordinate)
+        snprintf(reason, size,
+                 "a hermitian matrix has a real diagonal, but row %.*s, column %.*s is %g%+gi",
+                 (int)lengths[0], tokens[0], (int)lengths[1], tokens[1], first, value);
+    else if (header->symmetry == TESS_MM_SKEW && coordinate && complex)
+        snprintf(reason, size,
+                 "a skew-symmetric matrix has a zero diagonal, but row %.*s, column %.*s is %g%+gi",
+                 (int)lengths[0], tokens[0], (int)lengths[1], tokens[1], first, value);
     else if (header->symmetry == TESS_MM_SKEW && coordinate)
         snprintf(reason, size,
                  "a skew-symmetric matrix has a zero diagonal, but row %.*s, column %.*s is %g",

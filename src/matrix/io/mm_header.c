@@ -43,10 +43,10 @@ static tess_status read_symmetry(const tess_text *text, const char *word, tess_m
         header->symmetry = TESS_MM_SYMMETRIC;
     else if (strcasecmp(word, "skew-symmetric") == 0)
         header->symmetry = TESS_MM_SKEW;
-    else if (strcasecmp(word, "hermitian") == 0)
-        return tess_fail(text->ctx, TESS_ERR_UNSUPPORTED,
-                         "%s:%lld: hermitian (complex) matrices are not supported", text->path,
-                         number(text));
+    else if (strcasecmp(word, "hermitian") == 0 && header->field == TESS_MM_COMPLEX)
+        header->symmetry = TESS_MM_HERMITIAN;
+    else if (header->field == TESS_MM_COMPLEX)
+        return bad_word(text, "symmetry", word, "general, symmetric, skew-symmetric, hermitian");
     else
         return bad_word(text, "symmetry", word, "general, symmetric, skew-symmetric");
     return TESS_OK;
@@ -80,14 +80,11 @@ static tess_status read_banner(const tess_text *text, char *line, tess_mm_header
     else if (strcasecmp(word[3], "pattern") == 0 && header->layout == TESS_MM_COORDINATE)
         header->field = TESS_MM_PATTERN;
     else if (strcasecmp(word[3], "complex") == 0)
-        return tess_fail(text->ctx, TESS_ERR_UNSUPPORTED,
-                         "%s:%lld: complex matrices are not supported (real, integer and pattern "
-                         "are)",
-                         text->path, number(text));
+        header->field = TESS_MM_COMPLEX;
     else
         return bad_word(text, "field", word[3],
-                        header->layout == TESS_MM_ARRAY ? "real, integer"
-                                                        : "real, integer, pattern");
+                        header->layout == TESS_MM_ARRAY ? "real, integer, complex"
+                                                        : "real, integer, pattern, complex");
     return read_symmetry(text, word[4], header);
 }
 

@@ -1,15 +1,15 @@
 /* A matrix to a file, its kind chosen by the name: .mtx, .mtx.gz, .tess.
  *
- * Matrix Market coordinate, real, general: one line an entry, by rows, values in the fewest digits
- * that read back to the same bits.
+ * Matrix Market coordinate, real or complex, general: one line an entry, by rows, values in the
+ * fewest digits that read back to the same bits.
  */
 #include "matrix/matrix.h"
 #include "matrix/io/mm.h"
 #include "matrix/io/output.h"
 #include "matrix/io/tess_file.h"
 
-/* Row and column of up to 19 digits, a value, two blanks, a newline. */
-enum { LINE_BYTES = 2 * 20 + TESS_DECIMAL_TEXT + 3 };
+/* Row and column of up to 19 digits, a value of one or two numbers, blanks, a newline. */
+enum { LINE_BYTES = 2 * 20 + 2 * TESS_DECIMAL_TEXT + 4 };
 
 typedef struct matrix_lines {
     const tess_decimal *decimal;
@@ -34,12 +34,13 @@ static char *make_lines(const void *user, int64_t first, int64_t last, char *to,
 {
     const matrix_lines *lines = user;
     const tess_matrix *A = lines->A;
+    const bool complex = tess_is_complex(A->type);
     int64_t row = row_of(A, first);
     for (int64_t k = first; k < last; k++) {
         while (k >= A->row_offsets[row + 1])
             row++;
-        double value = tess_matrix_value(A, k);
-        if (!isfinite(value)) {
+        const tess_complex value = tess_matrix_complex_value(A, k);
+        if (!isfinite(value.re) || !isfinite(value.im)) {
             *bad = k;
             return NULL;
         }
@@ -47,7 +48,11 @@ static char *make_lines(const void *user, int64_t first, int64_t last, char *to,
         *to++ = ' ';
         to = tess_decimal_format_int((int64_t)A->columns[k] + 1, to);
         *to++ = ' ';
-        to = tess_decimal_format(lines->decimal, value, to);
+        to = tess_decimal_format(lines->decimal, value.re, to);
+        if (complex) {
+            *to++ = ' ';
+            to = tess_decimal_format(lines->decimal, value.im, to);
+        }
         *to++ = '\n';
     }
     return to;
@@ -72,10 +77,13 @@ tess_status tess_mm_write_header(tess_output *out, bool gzip, const char *kind, 
     return tess_output_lines(out, gzip, 1, sizeof text, make_text, text, &bad);
 }
 
-static tess_status write_text(tess_ctx *ctx, const tess_matrix *A, const char *kind,
+static tess_status write_text(tess_ctx *ctx, const tess_matrix *A, const char *symmetry,
                               const char *path)
 {
     const bool gzip = tess_path_ends(path, ".mtx.gz");
+    char kind[64];
+    snprintf(kind, sizeof kind, "coordinate %s %s", tess_is_complex(A->type) ? "complex" : "real",
+             symmetry);
     tess_decimal *decimal;
     tess_output out;
     TESS_TRY(tess_decimal_create(ctx, &decimal));
@@ -86,12 +94,14 @@ static tess_status write_text(tess_ctx *ctx, const tess_matrix *A, const char *k
         status = tess_mm_write_header(&out, gzip, kind, A->rows, A->cols, A->blocks);
         if (status == TESS_OK)
             status = tess_output_lines(&out, gzip, A->blocks, LINE_BYTES, make_lines, &lines, &bad);
-        if (bad >= 0)
+        if (bad >= 0) {
+            const tess_complex value = tess_matrix_complex_value(A, bad);
             status = tess_fail(ctx, TESS_ERR_UNSUPPORTED,
                                "%s: row %lld, column %d: %g cannot be written, Matrix Market has "
                                "only finite numbers",
                                path, (long long)row_of(A, bad), (int)A->columns[bad],
-                               tess_matrix_value(A, bad));
+                               isfinite(value.re) ? value.im : value.re);
+        }
         status = tess_output_close(&out, status);
     }
     tess_decimal_destroy(ctx, decimal);
@@ -135,14 +145,14 @@ tess_status tess_matrix_write(tess_ctx *ctx, const tess_matrix *A, const char *p
         return tess_fail(ctx, TESS_ERR_ARGUMENT,
                          "%s: the name must end with .mtx, .mtx.gz or .tess", path);
     TESS_TRY(take_scalars(ctx, A, &made, &scalars));
-    tess_status status = write_text(ctx, scalars, "coordinate real general", path);
+    tess_status status = write_text(ctx, scalars, "general", path);
     tess_matrix_destroy(made);
     return status;
 }
 
-/* ---- Symmetric ---- */
+/* ---- Symmetric, hermitian ---- */
 
-static double mirror_value(const tess_matrix *A, int64_t row, int64_t column)
+static tess_complex mirror_value(const tess_matrix *A, int64_t row, int64_t column)
 {
     int64_t low = A->row_offsets[row], high = A->row_offsets[row + 1];
     while (low < high) {
@@ -153,24 +163,40 @@ static double mirror_value(const tess_matrix *A, int64_t row, int64_t column)
             high = middle;
     }
     const bool stored = low < A->row_offsets[row + 1] && A->columns[low] == column;
-    return stored ? tess_matrix_value(A, low) : 0;
+    return stored ? tess_matrix_complex_value(A, low) : (tess_complex){0, 0};
 }
 
-/* Fails at the first entry that is not its mirror; *lower: the entries on and below the diagonal.
- */
-static tess_status check_mirrors(tess_ctx *ctx, const tess_matrix *A, int64_t *lower)
+/* The two values in the words of an error. */
+static tess_status not_mirrored(tess_ctx *ctx, const tess_matrix *A, const char *symmetry,
+                                int64_t i, int64_t j, tess_complex value, tess_complex mirror)
+{
+    char first[64], second[64];
+    const bool complex = tess_is_complex(A->type);
+    snprintf(first, sizeof first, complex ? "%.9g%+.9gi" : "%.9g", value.re, value.im);
+    snprintf(second, sizeof second, complex ? "%.9g%+.9gi" : "%.9g", mirror.re, mirror.im);
+    return tess_fail(ctx, TESS_ERR_MATRIX,
+                     "the matrix is not %s: a(%lld, %lld) = %s, but a(%lld, %lld) = %s; write it "
+                     "as a general one",
+                     symmetry, (long long)i, (long long)j, first, (long long)j, (long long)i,
+                     second);
+}
+
+/* Fails at the first entry that is not its mirror, or not its conjugate; *lower: the entries on and
+ * below the diagonal. */
+static tess_status check_mirrors(tess_ctx *ctx, const tess_matrix *A, bool hermitian,
+                                 int64_t *lower)
 {
     *lower = 0;
     for (int64_t i = 0; i < A->rows; i++)
         for (int64_t k = A->row_offsets[i]; k < A->row_offsets[i + 1]; k++) {
             const int64_t j = A->columns[k];
-            const double value = tess_matrix_value(A, k), mirror = mirror_value(A, j, i);
-            if (!(value == mirror) && i != j)
-                return tess_fail(ctx, TESS_ERR_MATRIX,
-                                 "the matrix is not symmetric: a(%lld, %lld) = %.9g, but a(%lld, "
-                                 "%lld) = %.9g; write it as a general one",
-                                 (long long)i, (long long)j, value, (long long)j, (long long)i,
-                                 mirror);
+            const tess_complex value = tess_matrix_complex_value(A, k);
+            const tess_complex mirror = mirror_value(A, j, i);
+            const bool same =
+                value.re == mirror.re && value.im == (hermitian ? -mirror.im : mirror.im);
+            if (!same && (i != j || hermitian))
+                return not_mirrored(ctx, A, hermitian ? "hermitian" : "symmetric", i, j, value,
+                                    mirror);
             *lower += j <= i;
         }
     return TESS_OK;
@@ -191,7 +217,7 @@ static tess_status take_lower(tess_ctx *ctx, const tess_matrix *A, int64_t entri
         lower->row_offsets[i] = at;
         for (int64_t k = A->row_offsets[i]; k < A->row_offsets[i + 1] && A->columns[k] <= i; k++) {
             lower->columns[at] = A->columns[k];
-            tess_put(lower->values, A->type, at++, tess_matrix_value(A, k));
+            tess_put_complex(lower->values, A->type, at++, tess_matrix_complex_value(A, k));
         }
     }
     lower->row_offsets[A->rows] = at;
@@ -199,15 +225,13 @@ cleanup:
     return status;
 }
 
-tess_status tess_matrix_write_symmetric(tess_ctx *ctx, const tess_matrix *A, const char *path)
+static tess_status write_lower(tess_ctx *ctx, const tess_matrix *A, bool hermitian,
+                               const char *path)
 {
     tess_matrix *made = NULL, lower = {0};
     const tess_matrix *scalars;
     int64_t entries;
     tess_status status;
-    if (!ctx || !A || !path)
-        return tess_fail(ctx, TESS_ERR_ARGUMENT,
-                         "tess_matrix_write_symmetric: an argument is NULL");
     if (!is_text(path))
         return tess_fail(ctx, TESS_ERR_ARGUMENT,
                          "%s: only Matrix Market files say that they are symmetric: a name with "
@@ -218,13 +242,27 @@ tess_status tess_matrix_write_symmetric(tess_ctx *ctx, const tess_matrix *A, con
                          "a matrix of %lld x %lld is not symmetric: write it as a general one",
                          (long long)A->rows, (long long)A->cols);
     TESS_TRY(take_scalars(ctx, A, &made, &scalars));
-    TESS_TRY_CLEAN(check_mirrors(ctx, scalars, &entries));
+    TESS_TRY_CLEAN(check_mirrors(ctx, scalars, hermitian, &entries));
     TESS_TRY_CLEAN(take_lower(ctx, scalars, entries, &lower));
-    TESS_TRY_CLEAN(write_text(ctx, &lower, "coordinate real symmetric", path));
+    TESS_TRY_CLEAN(write_text(ctx, &lower, hermitian ? "hermitian" : "symmetric", path));
 cleanup:
     tess_free(ctx, lower.row_offsets);
     tess_free(ctx, lower.columns);
     tess_free(ctx, lower.values);
     tess_matrix_destroy(made);
     return status;
+}
+
+tess_status tess_matrix_write_symmetric(tess_ctx *ctx, const tess_matrix *A, const char *path)
+{
+    if (!ctx || !A || !path)
+        return tess_null_argument(ctx, __func__);
+    return write_lower(ctx, A, false, path);
+}
+
+tess_status tess_matrix_write_hermitian(tess_ctx *ctx, const tess_matrix *A, const char *path)
+{
+    if (!ctx || !A || !path)
+        return tess_null_argument(ctx, __func__);
+    return write_lower(ctx, A, tess_is_complex(A->type), path);
 }

@@ -1,4 +1,4 @@
-/* NumPy's .npy files of one vector, little-endian f8 or f4:
+/* NumPy's .npy files of one vector, little-endian f8, f4, c16 or c8:
  *
  *     byte 0   8   93 'N' 'U' 'M' 'P' 'Y', version: 1 0, 2 0 or 3 0
  *          8   2   bytes of the text that follows, u16; since version 2 4 bytes, u32
@@ -18,6 +18,8 @@
 
 enum { MAGIC = 6, TEXT_MOST = 4096, ALIGN = 64 };
 static const char magic[MAGIC + 1] = "\x93NUMPY";
+static const char *const names[] = {
+    [TESS_F64] = "'<f8'", [TESS_F32] = "'<f4'", [TESS_C64] = "'<c16'", [TESS_C32] = "'<c8'"};
 
 bool tess_npy_recognise(const char *path)
 {
@@ -90,10 +92,12 @@ static tess_status read_header(tess_ctx *ctx, const char *path, FILE *file, tess
     if (length > TEXT_MOST || fread(text, 1, length, file) != length)
         return malformed(ctx, path, "the header is cut off, or too long");
     const char *type = after(text, "'descr'");
-    const bool f64 = type && strncmp(type, "'<f8'", 5) == 0;
-    if (!f64 && !(type && strncmp(type, "'<f4'", 5) == 0))
-        return malformed(ctx, path, "the values are neither '<f8' nor '<f4'");
-    *stored = f64 ? TESS_F64 : TESS_F32;
+    int found = TESS_F64;
+    while (found <= TESS_C32 && !(type && strncmp(type, names[found], strlen(names[found])) == 0))
+        found++;
+    if (found > TESS_C32)
+        return malformed(ctx, path, "the values are none of '<f8', '<f4', '<c16' and '<c8'");
+    *stored = (tess_type)found;
     *count = elements_of(after(text, "'shape'"));
     return *count < 0 ? malformed(ctx, path, "the shape is none of (n,), (n, 1) and (1, n)")
                       : TESS_OK;
@@ -104,14 +108,21 @@ static tess_status read_header(tess_ctx *ctx, const char *path, FILE *file, tess
 static tess_status convert(tess_ctx *ctx, const char *path, tess_type from, tess_type to,
                            int64_t count, void *values)
 {
+    if (tess_is_complex(from) && !tess_is_complex(to))
+        return tess_fail(ctx, TESS_ERR_UNSUPPORTED,
+                         "%s: complex numbers cannot be read as %s: read it as c64 or c32", path,
+                         tess_type_name(to));
+    const bool narrower = tess_type_size(to) < tess_type_size(from);
     for (int64_t k = 0; from != to && k < count; k++) {
-        const int64_t i = to == TESS_F32 ? k : count - 1 - k;
-        const double value = tess_get(values, from, i);
-        if (to == TESS_F32 && isfinite(value) && isinf((float)value))
+        const int64_t i = narrower ? k : count - 1 - k;
+        const tess_complex value = tess_get_complex(values, from, i);
+        tess_put_complex(values, to, i, value);
+        const tess_complex taken = tess_get_complex(values, to, i);
+        const bool real = isfinite(value.re) && isinf(taken.re);
+        if (real || (isfinite(value.im) && isinf(taken.im)))
             return tess_fail(ctx, TESS_ERR_FORMAT,
                              "%s: element %lld: %g is beyond the range of f32 (%g)", path,
-                             (long long)i, value, (double)FLT_MAX);
-        tess_put(values, to, i, value);
+                             (long long)i, real ? value.re : value.im, (double)FLT_MAX);
     }
     return TESS_OK;
 }
@@ -128,7 +139,7 @@ static tess_status read_values(tess_ctx *ctx, const char *path, FILE *file, tess
     if (fstat(fileno(file), &info) != 0 || at < 0 || (info.st_size - at) % size != 0 ||
         (info.st_size - at) / size != elements)
         return malformed(ctx, path, "the values are not as many as the shape says");
-    TESS_TRY(tess_alloc_bytes(ctx, elements, sizeof(double), &x));
+    TESS_TRY(tess_alloc_bytes(ctx, elements, sizeof(tess_complex), &x)); /* of any type */
     tess_status status = TESS_OK;
     if (fread(x, (size_t)size, (size_t)elements, file) != (size_t)elements)
         status = tess_fail(ctx, TESS_ERR_IO, "%s: cannot be read", path);
@@ -164,8 +175,8 @@ tess_status tess_npy_write(tess_ctx *ctx, const char *path, tess_type type, int6
     memcpy(head, magic, MAGIC);
     memcpy(head + MAGIC, "\x01\x00", 2);
     const int used = snprintf(head + 10, sizeof head - 10,
-                              "{'descr': '%s', 'fortran_order': False, 'shape': (%lld,), }",
-                              type == TESS_F64 ? "<f8" : "<f4", (long long)count);
+                              "{'descr': %s, 'fortran_order': False, 'shape': (%lld,), }",
+                              names[type], (long long)count);
     memset(head + 10 + used, ' ', sizeof head - 10 - (size_t)used);
     head[sizeof head - 1] = '\n';
     head[8] = (char)(sizeof head - 10);

@@ -6,7 +6,7 @@
  *     byte 0    8    magic 89 'T' 'E' 'S' 'S' 0d 0a 1a (damaged by any text-mode transfer)
  *          8    u32  version of the format, 1
  *          12   u32  bytes of the header, 256
- *          16   u32  type: 0 f64, 1 f32
+ *          16   u32  type: 0 f64, 1 f32, 2 c64, 3 c32
  *          20   u32  block height r
  *          24   u32  block width c
  *          28   u32  0

@@ -69,7 +69,7 @@ tess_status tess_file_read_head(tess_ctx *ctx, const char *path, int fd, tess_fi
     if (header->file_bytes != (int64_t)info.st_size)
         return tess_fail(ctx, TESS_ERR_FORMAT, "%s: has %lld bytes, but should have %lld", path,
                          (long long)info.st_size, (long long)header->file_bytes);
-    if (header->type > TESS_F32 || header->block_height > TESS_BLOCK_MAX ||
+    if (header->type > TESS_C32 || header->block_height > TESS_BLOCK_MAX ||
         header->block_width > TESS_BLOCK_MAX)
         return tess_fail(ctx, TESS_ERR_FORMAT, "%s: type %u and blocks of %u x %u are not valid",
                          path, header->type, header->block_height, header->block_width);

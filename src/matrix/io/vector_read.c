@@ -7,7 +7,8 @@
 
 /* Where the numbers of a vector come from: `at` is NULL when number k is element k. */
 typedef struct elements {
-    const double *values;
+    tess_type type; /* f64 or c64 */
+    const void *values;
     const int32_t *at;
     int64_t stored, count;
 } elements;
@@ -17,19 +18,21 @@ static tess_status take(tess_ctx *ctx, const char *path, const elements *from, t
                         int64_t *count, void **values)
 {
     void *x;
+    if (tess_is_complex(from->type) && !tess_is_complex(type))
+        return tess_fail(ctx, TESS_ERR_UNSUPPORTED,
+                         "%s: complex numbers cannot be read as %s: read it as c64 or c32", path,
+                         tess_type_name(type));
     TESS_TRY(tess_calloc_bytes(ctx, from->count, tess_type_size(type), &x));
     for (int64_t k = 0; k < from->stored; k++) {
         int64_t i = from->at ? from->at[k] : k;
-        double value = from->values[k];
-        if (type == TESS_F64) {
-            ((double *)x)[i] = value;
-        } else if (isinf((float)value)) {
+        const tess_complex value = tess_get_complex(from->values, from->type, k);
+        tess_put_complex(x, type, i, value);
+        const tess_complex taken = tess_get_complex(x, type, i);
+        if (isinf(taken.re) || isinf(taken.im)) {
             tess_free(ctx, x);
             return tess_fail(ctx, TESS_ERR_FORMAT,
                              "%s: element %lld: %g is beyond the range of f32 (%g)", path,
-                             (long long)i, value, (double)FLT_MAX);
-        } else {
-            ((float *)x)[i] = (float)value;
+                             (long long)i, isinf(taken.re) ? value.re : value.im, (double)FLT_MAX);
         }
     }
     *count = from->count;
@@ -61,7 +64,7 @@ static tess_status take_matrix(tess_ctx *ctx, const char *path, const tess_mm_he
     }
     tess_matrix *A;
     TESS_TRY(tess_mm_to_csr(ctx, &row, entries, &A));
-    const elements from = {A->values, A->columns, A->blocks, A->cols};
+    const elements from = {A->type, A->values, A->columns, A->blocks, A->cols};
     tess_status status = take(ctx, path, &from, type, count, values);
     tess_matrix_destroy(A);
     return status;
@@ -92,7 +95,7 @@ tess_status tess_vector_read_chunked(tess_ctx *ctx, const char *path, size_t chu
         TESS_TRY_CLEAN(tess_mm_read_header(&text, &header));
     TESS_TRY_CLEAN(tess_mm_read_body(&text, &header, &entries));
     if (header.layout == TESS_MM_LIST) {
-        const elements from = {entries.values, NULL, entries.count, entries.count};
+        const elements from = {TESS_F64, entries.values, NULL, entries.count, entries.count};
         TESS_TRY_CLEAN(take(ctx, path, &from, type, count, values));
     } else {
         TESS_TRY_CLEAN(take_matrix(ctx, path, &header, &entries, type, count, values));
@@ -106,7 +109,7 @@ cleanup:
 tess_status tess_vector_read(tess_ctx *ctx, const char *path, tess_type type, int64_t *count,
                              void **values)
 {
-    if (!ctx || !path || !count || !values || (type != TESS_F64 && type != TESS_F32))
+    if (!ctx || !path || !count || !values || !tess_type_exists(type))
         return tess_fail(ctx, TESS_ERR_ARGUMENT,
                          "tess_vector_read: an argument is NULL or the type unknown");
     if (tess_npy_recognise(path))

@@ -1,8 +1,9 @@
-/* Dense vectors to Matrix Market arrays or plain text, one number a line. */
+/* Dense vectors to Matrix Market arrays or plain text, one number a line; complex ones to arrays,
+ * two numbers a line. */
 #include "matrix/matrix.h"
 #include "matrix/io/output.h"
 
-enum { LINE_BYTES = TESS_DECIMAL_TEXT + 1 };
+enum { LINE_BYTES = 2 * (TESS_DECIMAL_TEXT + 1) };
 
 typedef struct vector_lines {
     const tess_decimal *decimal;
@@ -13,13 +14,18 @@ typedef struct vector_lines {
 static char *make_lines(const void *user, int64_t first, int64_t last, char *to, int64_t *bad)
 {
     const vector_lines *lines = user;
+    const bool complex = tess_is_complex(lines->type);
     for (int64_t i = first; i < last; i++) {
-        double value = tess_get(lines->values, lines->type, i);
-        if (!isfinite(value)) {
+        const tess_complex value = tess_get_complex(lines->values, lines->type, i);
+        if (!isfinite(value.re) || !isfinite(value.im)) {
             *bad = i;
             return NULL;
         }
-        to = tess_decimal_format(lines->decimal, value, to);
+        to = tess_decimal_format(lines->decimal, value.re, to);
+        if (complex) {
+            *to++ = ' ';
+            to = tess_decimal_format(lines->decimal, value.im, to);
+        }
         *to++ = '\n';
     }
     return to;
@@ -28,13 +34,18 @@ static char *make_lines(const void *user, int64_t first, int64_t last, char *to,
 tess_status tess_vector_write(tess_ctx *ctx, const char *path, tess_type type, int64_t count,
                               const void *values)
 {
-    if (!ctx || !path || count < 0 || (count > 0 && !values) ||
-        (type != TESS_F64 && type != TESS_F32))
+    if (!ctx || !path || count < 0 || (count > 0 && !values) || !tess_type_exists(type))
         return tess_fail(ctx, TESS_ERR_ARGUMENT,
                          "tess_vector_write: an argument is NULL, negative or unknown");
     if (tess_path_ends(path, ".npy"))
         return tess_npy_write(ctx, path, type, count, values);
     bool gzip = tess_path_ends(path, ".mtx.gz"), market = gzip || tess_path_ends(path, ".mtx");
+    const bool complex = tess_is_complex(type);
+    if (complex && !market)
+        return tess_fail(ctx, TESS_ERR_UNSUPPORTED,
+                         "%s: text of one number a line cannot hold %s: name a file with .mtx, "
+                         ".mtx.gz or .npy",
+                         path, tess_type_name(type));
     tess_decimal *decimal;
     tess_output out;
     TESS_TRY(tess_decimal_create(ctx, &decimal));
@@ -43,13 +54,16 @@ tess_status tess_vector_write(tess_ctx *ctx, const char *path, tess_type type, i
         const vector_lines lines = {decimal, type, values};
         int64_t bad = -1;
         if (market)
-            status = tess_mm_write_header(&out, gzip, "array real general", count, 1, -1);
+            status = tess_mm_write_header(
+                &out, gzip, complex ? "array complex general" : "array real general", count, 1, -1);
         if (status == TESS_OK)
             status = tess_output_lines(&out, gzip, count, LINE_BYTES, make_lines, &lines, &bad);
-        if (bad >= 0)
+        if (bad >= 0) {
+            const tess_complex value = tess_get_complex(values, type, bad);
             status = tess_fail(ctx, TESS_ERR_UNSUPPORTED,
                                "%s: element %lld: %g cannot be written, only finite numbers can",
-                               path, (long long)bad, tess_get(values, type, bad));
+                               path, (long long)bad, isfinite(value.re) ? value.im : value.re);
+        }
         status = tess_output_close(&out, status);
     }
     tess_decimal_destroy(ctx, decimal);

@@ -89,7 +89,7 @@ tess_status tess_candidates_rank(tess_device *device, const tess_matrix *A, tess
         return TESS_OK;
     TESS_TRY(device->backend->costs(device, A, list));
     const tess_model *model = tess_device_performance(device);
-    if (!model)
+    if (!model || tess_is_complex(A->type)) /* calibration knows no complex kernels */
         return TESS_OK;
     predict(model, A, list);
     if (model->foreign) /* the order in which the backend listed them says more */
@@ -100,6 +100,7 @@ tess_status tess_candidates_rank(tess_device *device, const tess_matrix *A, tess
 tess_status tess_candidates_list(tess_device *device, const tess_matrix *A,
                                  const tess_product *product, tess_candidates *list)
 {
+    TESS_TRY(tess_device_takes(device, A));
     if (!device->backend->candidates)
         return tess_candidates_add(device->ctx, list, &(tess_candidate){0});
     TESS_TRY(device->backend->candidates(device, A, product, list));
