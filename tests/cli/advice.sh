@@ -7,7 +7,7 @@ here=$(dirname "$0")
 # What such a sentence has: the nearest or all right words, a range, a usage line, something to do.
 words="nearest:|one of|none of|(outside|in) -?[0-9.e+]+\.\.|usage: |lists them|such as|only '|must |needs a value: "
 words="$words|[;:,(] ?(or )?(try|name|make|set|unset|use|choose|leave|add|allow|install|mend|fetch|remove|write|look|let|take|pass|take|see)\b"
-words="$words|(auto and lsqr) take any|\`tessera [a-z]+|is not f64 or f32|can be |a name with|are\)$|(or --[a-z]+|--[a-z]+ [A-Z0-9]+)|\.\/run bench|INPUT is a |without --|missing: tessera "
+words="$words|(auto and lsqr) take any|\`tessera [a-z]+|is not f64, f32, c64 or c32|can be |a name with|are\)$|(or --[a-z]+|--[a-z]+ [A-Z0-9]+)|\.\/run bench|INPUT is a |without --|missing: tessera "
 
 # silent FILE...: refusals without it. What the operating system did to standard output is no refusal.
 silent() {

@@ -21,9 +21,6 @@ Files that are no matrix: one sentence with the place, exit status 2.
   $ tessera spmv word.mtx
   2> tessera: word.mtx:3: column 'one' is not a whole number; mend it there, or fetch the file again
   [2]
-  $ tessera spmv complex.mtx
-  2> tessera: complex.mtx:1: complex matrices are not supported (real, integer and pattern are)
-  [2]
   $ gzip -c tridiagonal.mtx | head -c 60 >short.mtx.gz
   $ tessera spmv short.mtx.gz
   2> tessera: short.mtx.gz:1: the gzip data ends early; mend it there, or fetch the file again

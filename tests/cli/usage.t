@@ -46,7 +46,7 @@ Mistakes are one sentence with the nearest right word.
   2> tessera: --json takes no value: leave out '=yes'
   [2]
   $ tessera spmv gen:stencil7:n=2 --type f16
-  2> tessera: --type: 'f16' is not f64 or f32
+  2> tessera: --type: 'f16' is not f64, f32, c64 or c32
   [2]
   $ tessera spmv gen:stencil7:n=2 --block 3by3
   2> tessera: --block: '3by3' is not a block size such as 3, 2x4 or auto

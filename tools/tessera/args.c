@@ -23,13 +23,14 @@ static const cli_option device_option = {
     "run on D: cpu, cpu:4, cuda:1, auto, ref; parts: cpu:4,4 (default: cpu)",
     0,
     0};
-static const cli_option type_option = {"type",
-                                       OPTION_TYPE,
-                                       offsetof(common_args, type),
-                                       "f64|f32",
-                                       "store values in this precision",
-                                       0,
-                                       0};
+static const cli_option type_option = {
+    "type",
+    OPTION_TYPE,
+    offsetof(common_args, type),
+    "f64|f32|c64|c32",
+    "store values in this type; c64, c32: complex, pairs of f64 or f32",
+    0,
+    0};
 static const cli_option block_option = {
     "block",
     OPTION_BLOCK,
@@ -159,11 +160,9 @@ static bool parse_value(cli_app *app, const cli_option *option, const char *valu
                 *(double *)target <= (double)option->max) ||
                is_outside(app, option, value);
     case OPTION_TYPE:
-        if (strcmp(value, "f64") != 0 && strcmp(value, "f32") != 0)
-            return bad(app, option->name, value, "f64 or f32");
-        *(type_choice *)target =
-            (type_choice){.type = value[1] == '6' ? TESS_F64 : TESS_F32, .given = true};
-        return true;
+        ((type_choice *)target)->given = true;
+        return parse_type(value, &((type_choice *)target)->type) ||
+               bad(app, option->name, value, "f64, f32, c64 or c32");
     case OPTION_BLOCK:
         return parse_block(app, option->name, value, target);
     }

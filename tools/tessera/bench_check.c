@@ -2,7 +2,7 @@
  *
  * |y - ref| is compared row by row with n eps (|A||x|): n is two more than the largest number of
  * terms in a sum, eps the spacing of the matrix's type. The measure does not depend on how A is
- * scaled.
+ * scaled. Of complex numbers the moduli count; a sum of n products is then two of 2 n.
  */
 #include <float.h>
 #include <math.h>
@@ -25,7 +25,8 @@ static tess_status longest_sum(const tess_matrix *A, bool transpose, int64_t *lo
                 most = in_column[A->columns[k]];
     }
     tess_free(A->ctx, in_column);
-    *longest = most * (transpose ? A->block_height : A->block_width);
+    *longest =
+        most * (transpose ? A->block_height : A->block_width) * (tess_is_complex(A->type) ? 2 : 1);
     return TESS_OK;
 }
 
@@ -41,6 +42,14 @@ static tess_matrix rows_of(const tess_matrix *A, int64_t first, int64_t count)
     return part;
 }
 
+static double modulus(const void *array, tess_type type, int64_t i)
+{
+    if (!tess_is_complex(type))
+        return fabs(tess_get(array, type, i));
+    const tess_complex value = tess_get_complex(array, type, i);
+    return hypot(value.re, value.im);
+}
+
 /* sums[] += |A||x| over one block row for one vector: element i of it is x[i*stride]. */
 static void add_row_magnitude(const tess_matrix *A, int64_t ib, bool transpose, const void *x,
                               int64_t x_start, int64_t stride, double *sums)
@@ -52,10 +61,10 @@ static void add_row_magnitude(const tess_matrix *A, int64_t ib, bool transpose, 
                 int64_t col = (int64_t)A->columns[k] * A->block_width + j;
                 if (row >= A->rows || col >= A->cols)
                     continue;
-                double value =
-                    tess_get(A->values, A->type, (k * A->block_width + j) * A->block_height + i);
+                int64_t at = (k * A->block_width + j) * A->block_height + i;
                 int64_t in = transpose ? row : col, out = transpose ? col : row;
-                sums[out * stride] += fabs(value * tess_get(x, A->type, x_start + in * stride));
+                sums[out * stride] +=
+                    modulus(A->values, A->type, at) * modulus(x, A->type, x_start + in * stride);
             }
         }
     }
@@ -71,7 +80,12 @@ static void multiply_rows(const tess_matrix *A, const tess_product *product, int
     int64_t k = many ? product->k : 1, stride = columns ? 1 : k;
     int64_t start = first * A->block_height * stride;
     char *rows = y + start * (int64_t)tess_type_size(A->type);
-    if (!many)
+    const tess_complex one = {1, 0}, zero = {0, 0};
+    if (tess_is_complex(A->type))
+        tess_ref_spmm_complex(&part, (int)k,
+                              columns ? TESS_ORDER_COLUMN_MAJOR : TESS_ORDER_ROW_MAJOR, one, x,
+                              columns ? A->cols : k, zero, rows, columns ? A->rows : k);
+    else if (!many)
         tess_ref_spmv(&part, 1, x, 0, rows);
     else
         tess_ref_spmm(&part, (int)k, columns ? TESS_ORDER_COLUMN_MAJOR : TESS_ORDER_ROW_MAJOR, 1, x,
@@ -103,9 +117,13 @@ static tess_status multiply(const tess_matrix *A, const tess_product *product, c
 {
     enum { ROWS = 16 }; /* block rows a piece */
     if (product->kind == TESS_PRODUCT_SPMV_TRANSPOSE) {
-        double *scratch;
+        tess_complex *scratch;
         TESS_TRY(TESS_ALLOC(A->ctx, A->cols, &scratch));
-        tess_ref_spmv_transpose(A, 1, x, 0, y, scratch);
+        if (tess_is_complex(A->type))
+            tess_ref_spmv_complex(A, TESS_OPERATION_TRANSPOSE, (tess_complex){1, 0}, x,
+                                  (tess_complex){0, 0}, y, scratch);
+        else
+            tess_ref_spmv_transpose(A, 1, x, 0, y, &scratch->re);
         tess_free(A->ctx, scratch);
         for (int64_t ib = 0; ib < A->block_rows; ib++)
             add_row_magnitude(A, ib, true, x, 0, 1, sums);
@@ -138,7 +156,8 @@ tess_status bench_truth_create(const tess_matrix *A, const tess_product *product
     TESS_TRY_CLEAN(TESS_CALLOC(A->ctx, made.count, &made.magnitude));
     TESS_TRY_CLEAN(longest_sum(A, product->kind == TESS_PRODUCT_SPMV_TRANSPOSE, &longest));
     TESS_TRY_CLEAN(multiply(A, product, x, made.expected, made.magnitude));
-    double unit = (double)(longest + 2) * (A->type == TESS_F64 ? DBL_EPSILON : FLT_EPSILON);
+    double unit =
+        (double)(longest + 2) * (tess_real_type(A->type) == TESS_F64 ? DBL_EPSILON : FLT_EPSILON);
     tess_for(A->ctx, made.count, scale_magnitudes, &(struct scale_magnitudes){made, unit});
     *truth = made;
     return TESS_OK;
@@ -166,12 +185,13 @@ static void compare_scalars(void *arg, tess_range range)
     const bench_truth *truth = job->truth;
     double worst = 0;
     for (int64_t i = range.first; i < range.last; i++) {
-        double value = tess_get(job->y, truth->type, i);
-        double off = fabs(value - tess_get(truth->expected, truth->type, i));
-        if (off == 0)
+        const tess_complex value = tess_get_complex(job->y, truth->type, i);
+        const tess_complex right = tess_get_complex(truth->expected, truth->type, i);
+        double off = fmax(fabs(value.re - right.re), fabs(value.im - right.im));
+        if (off == 0 && isfinite(value.re) && isfinite(value.im))
             continue;
         double error = off / truth->magnitude[i];
-        if (!isfinite(value) || !isfinite(error))
+        if (!isfinite(value.re) || !isfinite(value.im) || !isfinite(error))
             error = INFINITY;
         if (error > worst)
             worst = error;

@@ -153,11 +153,7 @@ static void draw_numbers(void *arg, tess_range range)
 {
     const struct draw_numbers *job = arg;
     for (int64_t i = range.first; i < range.last; i++) {
-        double value = tess_random_unit(20, (uint64_t)i);
-        if (job->A->type == TESS_F64)
-            ((double *)job->s->x)[i] = value;
-        else
-            ((float *)job->s->x)[i] = (float)value;
+        tess_put(job->s->x, tess_real_type(job->A->type), i, tess_random_unit(20, (uint64_t)i));
     }
 }
 
@@ -173,7 +169,8 @@ static tess_status open_session(bench_session *s)
         TESS_TRY(TESS_CALLOC(s->ctx, s->ceiling_room, &s->ceilings[i]));
     TESS_TRY(tess_alloc_bytes(s->ctx, x_count, size, &s->x));
     TESS_TRY(tess_alloc_bytes(s->ctx, (int64_t)s->y_bytes, 1, &s->y));
-    tess_for(s->ctx, x_count, draw_numbers, &(struct draw_numbers){A, s});
+    tess_for(s->ctx, tess_is_complex(A->type) ? 2 * x_count : x_count, draw_numbers,
+             &(struct draw_numbers){A, s});
     TESS_TRY(bench_truth_create(A, product, s->x, &s->truth));
     if (s->options->update && s->device->backend->memory_copy_to) {
         const size_t bytes = (size_t)tess_matrix_stored(A) * size;

@@ -22,7 +22,7 @@ static int run(cli_app *app, void *arguments)
 
 static const cli_option options[] = {
     {"symmetric", OPTION_FLAG, offsetof(convert_args, symmetric), NULL,
-     "write the lower triangle of a symmetric matrix, and say so (.mtx)", 0, 0},
+     "write a symmetric or hermitian matrix's lower triangle, and say so (.mtx)", 0, 0},
 };
 
 const cli_command command_convert = {
@@ -40,7 +40,8 @@ const cli_command command_convert = {
         "A Matrix Market file becomes a .tess file with the blocks that `tessera info` recommends; "
         "--block 1 stores plain CSR. Entries go from one Matrix Market file to another as they "
         "are. --symmetric compares every entry with its mirror, and refuses a matrix of which one "
-        "differs.",
+        "differs. --type c64 and c32 make a real matrix complex; a complex one becomes real only "
+        "where all imaginary parts are 0.",
     .examples = "tessera convert A.mtx.gz A.tess\n"
                 "tessera convert A.tess A.mtx --symmetric\n"
                 "tessera convert A.tess - | head",

@@ -43,7 +43,7 @@ const cli_command command_generate = {
         "cols, avg, count, r, c, seed. trefethen: n, skip. promote: b and a FILE "
         "(promote:b=4:A.mtx), whose every non-zero becomes a dense block. tile: copies and a FILE, "
         "repeated along the diagonal. planted: rows, cols, shapes "
-        "(as row:32/4x4), blocks, fill, noise, seed. All take type=f64|f32.",
+        "(as row:32/4x4), blocks, fill, noise, seed. All take type=f64|f32|c64|c32.",
     .examples = "tessera generate stencil27:n=48,b=3 A.tess\n"
                 "tessera generate elasticity:n=32 A.mtx.gz --rhs b.mtx",
     .options = options,

@@ -70,6 +70,8 @@ json_t *info_json(const info_facts *facts)
                                      facts->blocks->natural_block, "recommended", "rows", r->rows,
                                      "cols", r->cols, "density", r->density, "bytes", r->bytes,
                                      "reason", facts->blocks->reason));
+    if (is_complex(A->type))
+        json_object_set_new(document, "hermitian", json_boolean(facts->hermitian));
     json_object_set_new(document, "fbcsr", info_shapes_json(facts));
     const tess_regrouping *g = facts->regrouping;
     json_object_set_new(document, "regrouping",
@@ -85,10 +87,15 @@ static int gather(cli_app *app, bool ignore_zeros, info_run *r)
     r->facts.matrix = view_of(r->scalars);
     TRY_CALL(app, tess_matrix_statistics(app->ctx, r->scalars, &r->facts.rows));
     TRY_CALL(app, tess_matrix_symmetry(app->ctx, r->scalars, &r->facts.symmetry));
+    if (is_complex(r->facts.matrix.type))
+        TRY_CALL(app, tess_matrix_hermitian(app->ctx, r->scalars, &r->facts.hermitian));
     TRY_CALL(app, tess_detect(app->ctx, r->scalars, &options, &r->blocks));
     r->facts.blocks = r->blocks;
-    TRY_CALL(app, tess_detect_shapes(app->ctx, r->scalars, &r->shapes));
-    r->facts.shapes = r->shapes;
+    /* Format fbcsr has real values only. */
+    static const tess_shape_detection none = {0};
+    if (!is_complex(r->facts.matrix.type))
+        TRY_CALL(app, tess_detect_shapes(app->ctx, r->scalars, &r->shapes));
+    r->facts.shapes = r->shapes ? r->shapes : &none;
     TRY_CALL(app, tess_detect_regrouping(app->ctx, r->scalars, &options, &r->regrouping));
     r->facts.regrouping = r->regrouping;
     return EXIT_DONE;

@@ -10,6 +10,7 @@ typedef struct info_facts {
     tess_matrix_view matrix; /* in scalars: 1 x 1 blocks */
     tess_statistics rows;
     tess_symmetry symmetry;
+    int hermitian; /* 1: a_ij is the conjugate of a_ji */
     const tess_detection *blocks;
     const tess_shape_detection *shapes;
     const tess_regrouping *regrouping;

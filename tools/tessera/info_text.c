@@ -18,6 +18,8 @@ void info_describe_symmetry(const info_facts *facts, char *text, size_t size)
     const tess_symmetry *s = &facts->symmetry;
     if (facts->matrix.rows != facts->matrix.cols)
         snprintf(text, size, "rectangular");
+    else if (facts->hermitian && is_complex(facts->matrix.type))
+        snprintf(text, size, s->symmetric ? "hermitian and symmetric" : "hermitian");
     else if (s->symmetric)
         snprintf(text, size, "symmetric");
     else if (s->skew)

@@ -86,8 +86,14 @@ int output_matrix(cli_app *app, const tess_matrix *matrix, const char *path, boo
     const tess_matrix_view view = view_of(matrix), *A = &view;
     if (is_standard(path))
         end_diversion(app);
-    tess_status status = symmetric ? tess_matrix_write_symmetric(app->ctx, matrix, path)
-                                   : tess_matrix_write(app->ctx, matrix, path);
+    int hermitian = 0;
+    tess_status status = TESS_OK;
+    if (symmetric && is_complex(A->type))
+        status = tess_matrix_hermitian(app->ctx, matrix, &hermitian);
+    if (status == TESS_OK)
+        status = hermitian   ? tess_matrix_write_hermitian(app->ctx, matrix, path)
+                 : symmetric ? tess_matrix_write_symmetric(app->ctx, matrix, path)
+                             : tess_matrix_write(app->ctx, matrix, path);
     if (status != TESS_OK)
         return write_failed(app, status, path);
     output_divert(app, path);

@@ -70,7 +70,8 @@ static void count_cells(const tess_matrix_view *A, cell_grid *grid)
              k < A->row_offsets[i + 1] && A->columns[k] < w->col + w->cols; k++) {
             const int64_t x = (A->columns[k] - w->col) * grid->across / w->cols;
             grid->counts[y][x]++;
-            if (get_scalar(A->values, A->type, k) != 0)
+            const tess_complex value = get_scalar(A->values, A->type, k);
+            if (value.re != 0 || value.im != 0)
                 grid->nonzero[y][x] = true;
         }
     }

@@ -42,7 +42,7 @@ static int make_rhs(cli_app *app, const solve_options *options, solve_run *r)
         if (!r->b)
             return fail_memory(app);
         for (int64_t i = 0; i < A.cols; i++)
-            put_scalar(r->x, A.type, i, 1);
+            put_scalar(r->x, A.type, i, (tess_complex){1, 0});
         TRY_CALL(app, tess_spmv(r->plan, 1, r->x, 0, r->b));
     }
     memset(r->x, 0, (size_t)A.cols * type_size(A.type));

@@ -23,17 +23,52 @@ double product_bytes(const tess_matrix_view *A)
            4 * (double)(A->block_rows + 1) + value * (double)(A->rows + A->cols);
 }
 
-double get_scalar(const void *array, tess_type type, int64_t i)
+static const char *const type_names[] = {
+    [TESS_F64] = "f64", [TESS_F32] = "f32", [TESS_C64] = "c64", [TESS_C32] = "c32"};
+
+const char *type_name(tess_type type)
 {
-    return type == TESS_F64 ? ((const double *)array)[i] : (double)((const float *)array)[i];
+    return type_names[type];
 }
 
-void put_scalar(void *array, tess_type type, int64_t i, double value)
+bool parse_type(const char *name, tess_type *type)
 {
-    if (type == TESS_F64)
+    for (int i = 0; i <= TESS_C32; i++)
+        if (strcmp(name, type_names[i]) == 0) {
+            *type = (tess_type)i;
+            return true;
+        }
+    return false;
+}
+
+/* Real i of an array of reals or of pairs. */
+static double get_real(const void *array, tess_type type, int64_t i)
+{
+    const bool f64 = type == TESS_F64 || type == TESS_C64;
+    return f64 ? ((const double *)array)[i] : (double)((const float *)array)[i];
+}
+
+static void put_real(void *array, tess_type type, int64_t i, double value)
+{
+    if (type == TESS_F64 || type == TESS_C64)
         ((double *)array)[i] = value;
     else
         ((float *)array)[i] = (float)value;
+}
+
+tess_complex get_scalar(const void *array, tess_type type, int64_t i)
+{
+    if (!is_complex(type))
+        return (tess_complex){get_real(array, type, i), 0};
+    return (tess_complex){get_real(array, type, 2 * i), get_real(array, type, 2 * i + 1)};
+}
+
+void put_scalar(void *array, tess_type type, int64_t i, tess_complex value)
+{
+    const int64_t at = is_complex(type) ? 2 * i : i;
+    put_real(array, type, at, value.re);
+    if (is_complex(type))
+        put_real(array, type, at + 1, value.im);
 }
 
 void *zero_vector(tess_type type, int64_t count)
@@ -54,8 +89,9 @@ static double random_unit(uint64_t i)
 void *random_vector(tess_type type, int64_t count)
 {
     void *x = zero_vector(type, count);
-    for (int64_t i = 0; x && i < count; i++)
-        put_scalar(x, type, i, random_unit((uint64_t)i));
+    const int64_t reals = is_complex(type) ? 2 * count : count;
+    for (int64_t i = 0; x && i < reals; i++)
+        put_real(x, type, i, random_unit((uint64_t)i));
     return x;
 }
 

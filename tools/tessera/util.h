@@ -14,19 +14,23 @@ double product_bytes(const tess_matrix_view *A);
 
 static inline size_t type_size(tess_type type)
 {
-    return type == TESS_F64 ? sizeof(double) : sizeof(float);
+    return tess_type_bytes(type);
 }
 
-static inline const char *type_name(tess_type type)
+const char *type_name(tess_type type);
+/* The type called `name`; false: there is none. */
+bool parse_type(const char *name, tess_type *type);
+
+static inline bool is_complex(tess_type type)
 {
-    return type == TESS_F64 ? "f64" : "f32";
+    return type == TESS_C64 || type == TESS_C32;
 }
 
-/* Scalar i of an array, whatever its precision. */
-double get_scalar(const void *array, tess_type type, int64_t i);
-void put_scalar(void *array, tess_type type, int64_t i, double value);
-/* A vector of `count` zeros, or of numbers in [-1, 1) that are always the same; free. NULL: no
- * memory. */
+/* Scalar i of an array of any type. Of a real one the imaginary part is 0, and is dropped. */
+tess_complex get_scalar(const void *array, tess_type type, int64_t i);
+void put_scalar(void *array, tess_type type, int64_t i, tess_complex value);
+/* A vector of `count` zeros, or of numbers in [-1, 1) that are always the same, complex ones with
+ * such real and imaginary parts; free. NULL: no memory. */
 void *zero_vector(tess_type type, int64_t count);
 void *random_vector(tess_type type, int64_t count);
 

@@ -1,5 +1,6 @@
 /* Checks a product against the reference backend, row by row: rounding in a row of n scalars may
- * move y_i by at most 2 (n + 2) eps (|A||x|)_i, whatever the order of the sum. */
+ * move y_i by at most 2 (n + 2) eps (|A||x|)_i, whatever the order of the sum. A complex sum of n
+ * products is two real ones of 2 n. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -16,6 +17,11 @@ static int64_t longest_row(const tess_matrix_view *A)
     return longest * A->block_width;
 }
 
+static double modulus(tess_complex value)
+{
+    return hypot(value.re, value.im);
+}
+
 /* (|A||x|) of one row of scalars. */
 static double row_magnitude(const tess_matrix_view *A, int64_t row, const void *x)
 {
@@ -23,18 +29,22 @@ static double row_magnitude(const tess_matrix_view *A, int64_t row, const void *
     double sum = 0;
     for (int64_t k = A->row_offsets[ib]; k < A->row_offsets[ib + 1]; k++)
         for (int64_t j = 0; j < c && A->columns[k] * c + j < A->cols; j++)
-            sum += fabs(get_scalar(A->values, A->type, (k * c + j) * r + i) *
-                        get_scalar(x, A->type, A->columns[k] * c + j));
+            sum += modulus(get_scalar(A->values, A->type, (k * c + j) * r + i)) *
+                   modulus(get_scalar(x, A->type, A->columns[k] * c + j));
     return sum;
 }
 
 static verdict compare(const tess_matrix_view *A, const void *x, const void *y,
                        const void *expected)
 {
-    double epsilon = A->type == TESS_F64 ? DBL_EPSILON : FLT_EPSILON;
-    verdict found = {.row = -1, .bound = 2.0 * (double)(longest_row(A) + 2) * epsilon};
+    double epsilon = A->type == TESS_F64 || A->type == TESS_C64 ? DBL_EPSILON : FLT_EPSILON;
+    const int64_t terms = (is_complex(A->type) ? 2 : 1) * longest_row(A);
+    verdict found = {.row = -1, .bound = 2.0 * (double)(terms + 2) * epsilon};
     for (int64_t i = 0; i < A->rows; i++) {
-        double distance = fabs(get_scalar(y, A->type, i) - get_scalar(expected, A->type, i));
+        const tess_complex got = get_scalar(y, A->type, i), want = get_scalar(expected, A->type, i);
+        double distance = fmax(fabs(got.re - want.re), fabs(got.im - want.im));
+        if (isnan(got.re - want.re) || isnan(got.im - want.im))
+            distance = NAN;
         if (distance == 0)
             continue;
         double relative = distance / row_magnitude(A, i, x);
