@@ -76,6 +76,8 @@ class bsr_array(Owner):
     def _take(self, handle: Handle) -> None:
         view = structs["tess_matrix_view"]()
         lib.tess_matrix_get_view(handle.address, ctypes.byref(view))
+        if view.type not in DTYPES:
+            raise TypeError("the matrix is complex: those of Python are float64 or float32")
         self._handle, self._view = handle, view
         self.shape: tuple[int, int] = (view.rows, view.cols)
         self.blocksize: tuple[int, int] = (view.block_height, view.block_width)

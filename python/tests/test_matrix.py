@@ -178,6 +178,15 @@ def test_what_is_scipys_is_refused_by_name(rng):
         A * 2
 
 
+def test_complex_matrices_are_refused(tmp_path):
+    path = tmp_path / "A.mtx"
+    path.write_text("%%MatrixMarket matrix coordinate complex general\n1 1 1\n1 1 1 2\n")
+    with pytest.raises(TypeError, match="the matrix is complex"):
+        tessera.read(str(path))
+    with pytest.raises(TypeError, match="complex128: matrices are float64 or float32"):
+        tessera.bsr_array(np.eye(4, dtype=complex))
+
+
 def test_wrong_vectors_are_refused():
     A = tessera.bsr_array(np.eye(4), dtype="f4")
     with pytest.raises(ValueError, match=r"\(3,\), not \(4,\)"):
