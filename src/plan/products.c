@@ -1,6 +1,6 @@
 /* The products of a plan: arguments are checked here, once, then the backend's table is called. A
- * real call on a complex matrix is a complex one whose factors have no imaginary part, and the other
- * way round. */
+ * real call on a complex matrix is a complex one whose factors have no imaginary part, and the
+ * other way round. */
 #include "plan/products.h"
 
 /* x and y may only be NULL when they have no elements. */
@@ -150,8 +150,9 @@ tess_status tess_spmv_dot(tess_plan *plan, double alpha, const void *x, double b
     if (!plan->device->backend->spmv_dot)
         return tess_product_missing(plan, "tess_spmv_dot");
     return tess_plan_perform(
-        plan, &(tess_product_call){
-                  .run = run_dot, .alpha = alpha, .x = x, .beta = beta, .y = y, .w = w, .dot = dot});
+        plan,
+        &(tess_product_call){
+            .run = run_dot, .alpha = alpha, .x = x, .beta = beta, .y = y, .w = w, .dot = dot});
 }
 
 tess_status tess_spmv_dot_complex(tess_plan *plan, tess_complex alpha, const void *x,
@@ -225,18 +226,18 @@ static tess_status multiply_several(tess_plan *plan, const char *name, int k,
         return TESS_OK;
     if (!complex && !plan->device->backend->spmm)
         return tess_product_missing(plan, name);
-    return tess_plan_perform(
-        plan, &(tess_product_call){.run = complex ? run_complex_spmm : run_spmm,
-                                   .alpha = alpha.re,
-                                   .factor = alpha,
-                                   .x = X,
-                                   .ldx = ldx,
-                                   .beta = beta.re,
-                                   .factor_y = beta,
-                                   .y = Y,
-                                   .ldy = ldy,
-                                   .k = k,
-                                   .order = order});
+    return tess_plan_perform(plan,
+                             &(tess_product_call){.run = complex ? run_complex_spmm : run_spmm,
+                                                  .alpha = alpha.re,
+                                                  .factor = alpha,
+                                                  .x = X,
+                                                  .ldx = ldx,
+                                                  .beta = beta.re,
+                                                  .factor_y = beta,
+                                                  .y = Y,
+                                                  .ldy = ldy,
+                                                  .k = k,
+                                                  .order = order});
 }
 
 tess_status tess_spmm(tess_plan *plan, int k, tess_block_order order, double alpha, const void *X,

@@ -1,5 +1,5 @@
-/* The products of complex matrices, as one would write them on a blackboard: y = alpha A x + beta y,
- * A^T, A^H, and several vectors. */
+/* The products of complex matrices, as one would write them on a blackboard: y = alpha A x + beta
+ * y, A^T, A^H, and several vectors. */
 #include "ref/ref.h"
 
 /* Row `row` times the vector whose scalar j is x[start + j * stride]. */
@@ -31,8 +31,8 @@ static void update(void *y, tess_type type, int64_t i, tess_complex alpha, tess_
     tess_put_complex(y, type, i, sum);
 }
 
-static void add_column(const tess_matrix *A, bool conjugate, int64_t ib, int64_t k,
-                       const void *x, tess_complex *sums)
+static void add_column(const tess_matrix *A, bool conjugate, int64_t ib, int64_t k, const void *x,
+                       tess_complex *sums)
 {
     for (int32_t j = 0; j < A->block_width; j++) {
         for (int32_t i = 0; i < A->block_height; i++) {

@@ -205,6 +205,31 @@ static void updates_reach_the_conjugate_transpose(void **state)
     tess_device_close(device);
 }
 
+static void a_plan_survives_every_failed_allocation(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    tess_device *device = test_device(ctx, "cpu:2");
+    tess_matrix *A = test_matrix(ctx, TEST_RAGGED, 12, 3, 2, TESS_C32, 5);
+    void *x = test_vector(A->rows, TESS_C32, 6), *y = test_vector(A->cols, TESS_C32, 7);
+    const tess_plan_options options = {.effort = TESS_EFFORT_ESTIMATE};
+    tess_plan_destroy(make_plan(ctx, A, device)); /* the device keeps its model from now on */
+    test_plan_allocations(state, A, device, &options);
+    tess_plan *plan = make_plan(ctx, A, device);
+    tess_status status = TESS_ERR_MEMORY;
+    for (int64_t n = 0; status != TESS_OK; n++) { /* the transpose is made at the first call */
+        test_fail_allocation(state, n);
+        status = tess_spmv_conjugate_transpose(plan, 1, x, 0, y);
+        test_fail_allocation(state, -1);
+        assert_true(status == TESS_OK || status == TESS_ERR_MEMORY);
+    }
+    check_operation(ctx, A, plan, TESS_OPERATION_CONJUGATE_TRANSPOSE, "after failures");
+    tess_plan_destroy(plan);
+    tess_matrix_destroy(A);
+    tess_device_close(device);
+    free(x);
+    free(y);
+}
+
 /* A search times kernels of the matrix's own type only. */
 static void searches_choose_complex_kernels(void **state)
 {
@@ -235,6 +260,7 @@ int main(void)
         cmocka_unit_test(random_products_with_several_vectors_agree_with_ref),
         cmocka_unit_test(bits_do_not_depend_on_threads_and_dots_are_right),
         cmocka_unit_test(updates_reach_the_conjugate_transpose),
+        cmocka_unit_test(a_plan_survives_every_failed_allocation),
         cmocka_unit_test(searches_choose_complex_kernels),
     };
     return cmocka_run_group_tests(tests, test_setup, test_teardown);

@@ -314,6 +314,10 @@ static void what_has_no_complex_form_says_so(void **state)
            "f64 and f32");
     expect(ctx, "parts", tess_plan_create(ctx, A, parts, NULL, &other),
            "has no products of complex matrices");
+    tess_device *profile = test_device(ctx, "profile:h200");
+    expect(ctx, "profile", tess_plan_create(ctx, A, profile, NULL, &other),
+           "has no products of complex matrices");
+    tess_device_close(profile);
     const tess_plan_options regroup = {.regroup = TESS_REGROUP_ON};
     expect(ctx, "regroup", tess_plan_create(ctx, A, cpu, &regroup, &other), "f64 and f32");
     static const char *const formats[] = {"symmetric", "fbcsr"};

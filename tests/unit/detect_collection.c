@@ -54,8 +54,6 @@ static void check_line(tess_ctx *ctx, const char *line)
                             file, &entries, symmetry, field, &row_max, &avg, &d[2], &d[3], &d[4],
                             &d[5], &d[6], &d[7], &d[8], &nat),
                      13);
-    if (strcmp(field, "complex") == 0)
-        return;
     tess_matrix *A = read(ctx, file);
     found F;
     measure(ctx, A, &F);

@@ -1,4 +1,5 @@
-/* Complex files: entries of either layout as coordinates, their mirrors after them, then CSR of c64.
+/* Complex files: entries of either layout as coordinates, their mirrors after them, then CSR of
+ * c64.
  *
  * Mirrors of (i, j) are at (j, i): a_ij of a symmetric file, -a_ij of a skew-symmetric one, the
  * conjugate of a hermitian one. An array of a skew-symmetric matrix has no diagonal: it is filled
