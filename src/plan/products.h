@@ -6,7 +6,7 @@
 /* A product as it was called, so that it can be called again. */
 typedef struct tess_product_call {
     tess_status (*run)(tess_plan *plan, const struct tess_product_call *call);
-    double alpha, beta;           /* of real matrices */
+    double alpha, beta;            /* of real matrices */
     tess_complex factor, factor_y; /* the same of complex ones */
     tess_operation operation;
     const void *x, *w;

@@ -1,11 +1,11 @@
 /* Y = alpha A X + beta Y for complex blocks and k vectors side by side, a template.
  *
- * Included as complex_spmv.inc.c is, after it. It gives NAME(complex_spmm)(args, first, last, r, c),
- * always inlined; r = 0: any block size.
+ * Included as complex_spmv.inc.c is, after it. It gives NAME(complex_spmm)(args, first, last, r,
+ * c), always inlined; r = 0: any block size.
  *
  * A row of X is 2 k reals, real and imaginary parts in turn. A strip of rows of A takes `chunk` of
- * them at a time, two vectors of W. Each is added to two sums, to S times the real part of a_ij, to T
- * times the imaginary part. A row ends with
+ * them at a time, two vectors of W. Each is added to two sums, to S times the real part of a_ij, to
+ * T times the imaginary part. A row ends with
  *
  *     y_re = S_re - T_im,   y_im = S_im + T_re
  */
@@ -28,7 +28,8 @@ SIMD_INLINE void NAME(complex_strip)(const tess_cpu_spmm_args *args, int64_t row
         s[i][0] = s[i][1] = t[i][0] = t[i][1] = (V){0};
     for (int64_t k = args->row_offsets[row]; k < args->row_offsets[row + 1]; k++) {
         const REAL *block = (const REAL *)args->values + 2 * (k * r * c + top);
-        const REAL *x = (const REAL *)args->x + 2 * (int64_t)args->columns[k] * c * args->x_row + at;
+        const REAL *x =
+            (const REAL *)args->x + 2 * (int64_t)args->columns[k] * c * args->x_row + at;
         for (int64_t j = 0; j < c; j++, x += 2 * args->x_row, block += 2 * r) {
             const V x0 = NAME(complex_some)(x, n), x1 = NAME(complex_some)(x + W, n - W);
             SIMD_UNROLL(4)
@@ -53,7 +54,8 @@ SIMD_INLINE void NAME(complex_strip)(const tess_cpu_spmm_args *args, int64_t row
         STORE(S + W, s[i][1]);
         STORE(T, t[i][0]);
         STORE(T + W, t[i][1]);
-        REAL *y = (REAL *)args->y + 2 * ((row * r + top + i) * args->y_row + at / 2 * args->y_vector);
+        REAL *y =
+            (REAL *)args->y + 2 * ((row * r + top + i) * args->y_row + at / 2 * args->y_vector);
         for (int v = 0; v < n / 2; v++, y += 2 * args->y_vector)
             NAME(complex_put)(&f, S[2 * v] - T[2 * v + 1], S[2 * v + 1] + T[2 * v], y);
     }

@@ -15,8 +15,8 @@
  *     y_re = S_re + T_im,   y_im = T_re - S_im     conj(A) x
  *
  * so the conjugate costs nothing. The last vector of a column may run over into the next column of
- * the same block: its spare lanes are never used. Only where it would leave the block is it loaded by
- * parts.
+ * the same block: its spare lanes are never used. Only where it would leave the block is it loaded
+ * by parts.
  *
  * Each row is summed in the same order whatever the number of streams.
  */
@@ -31,12 +31,9 @@ typedef struct NAME(complex_factors) {
 
 SIMD_INLINE NAME(complex_factors) NAME(complex_factors_of)(const tess_cpu_spmv_args *args)
 {
-    return (NAME(complex_factors)){(REAL)args->alpha,
-                                   (REAL)args->alpha_im,
-                                   (REAL)args->beta,
-                                   (REAL)args->beta_im,
-                                   args->conjugate,
-                                   args->beta != 0 || args->beta_im != 0};
+    return (NAME(complex_factors)){(REAL)args->alpha, (REAL)args->alpha_im,
+                                   (REAL)args->beta,  (REAL)args->beta_im,
+                                   args->conjugate,   args->beta != 0 || args->beta_im != 0};
 }
 
 /* y[0], y[1] = alpha (re, im) + beta y. */
