@@ -55,7 +55,7 @@ static void check_solve(const tess_matrix *A, const char *spec, int size, uint64
 static void all_methods_and_preconditioners_solve(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
-    const int step = getenv("TEST_FEW") ? 2 : 1; /* numbers of parts: all, or every other */
+    const int step = test_few() > 2 ? 2 : 1; /* numbers of parts: all, or every other */
     uint64_t seed = 1;
     for (int m = 0; tess_solve_method_name(m); m++) {
         for (int p = 0; tess_solve_pc_name(p); p++) {
