@@ -105,6 +105,11 @@ uint64_t test_draws(uint64_t count)
     return (count + few - 1) / few;
 }
 
+bool test_takes(uint64_t n)
+{
+    return n % (uint64_t)test_few() == 0;
+}
+
 int64_t test_next_failure(int64_t n)
 {
     return n < 20 || getenv("TEST_ALL") ? n + 1 : n + 1 + n * test_few() / 24;

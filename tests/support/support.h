@@ -47,6 +47,8 @@ int test_few(void);
 int64_t test_next_failure(int64_t n);
 /* How many of `count` cases drawn at random a test tries: one in test_few(), at least one. */
 uint64_t test_draws(uint64_t count);
+/* Whether a test tries the n-th of its combinations: one in test_few(). */
+bool test_takes(uint64_t n);
 /* Such a sweep over the making of this plan. */
 void test_plan_allocations(void **state, const tess_matrix *A, tess_device *device,
                            const tess_plan_options *options);

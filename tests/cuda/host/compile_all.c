@@ -163,7 +163,7 @@ static void work(share *s)
 int main(int argc, char **argv)
 {
     const bool others = argc > 1 && strcmp(argv[1], "others") == 0;
-    const char *step = argc > 1 + others ? argv[1 + others] : others ? "1" : "3";
+    const char *step = argc > 1 + others ? argv[1 + others] : others ? "1" : "6";
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     share s = {.step = atoi(step), .workers = cores < 1 ? 1 : cores > 8 ? 8 : (int)cores};
     if (s.step < 1 || tess_ctx_create(NULL, &s.ctx) != TESS_OK)
