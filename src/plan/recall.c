@@ -9,8 +9,9 @@ static bool worth_shapes(const tess_arena *a)
     static const double least_saved = 0.15;
     tess_fbcsr_options shapes;
     tess_kept_error kept = tess_error_keep(a->ctx);
-    bool worth = tess_shapes_look(a->ctx, a->A, a->device->backend, &shapes) == TESS_OK &&
-                 shapes.saved >= least_saved;
+    bool worth =
+        tess_shapes_look(a->ctx, a->A, a->device->backend->shapes_in_slices, &shapes) == TESS_OK &&
+        shapes.saved >= least_saved;
     tess_error_restore(a->ctx, &kept);
     return worth;
 }

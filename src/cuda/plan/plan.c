@@ -185,7 +185,7 @@ static tess_status describe(tess_cuda_plan *p, bool transposed, tess_cuda_proble
     tess_cuda_describe_problem(p->cuda, A, problem);
     memcpy(problem->shapes, p->shapes, sizeof problem->shapes);
     if (transposed && p->kernel->takes_shapes)
-        TESS_TRY(tess_shapes_choose(p->cuda->ctx, A, "", &tess_cuda_backend, &shapes));
+        TESS_TRY(tess_shapes_choose(p->cuda->ctx, A, "", !p->kernel->keeps_shapes, &shapes));
     if (shapes.count > 0)
         tess_shapes_write(&shapes, problem->shapes, sizeof problem->shapes);
     return TESS_OK;
