@@ -4,6 +4,8 @@
 static double block_norm(const double *block, int64_t size)
 {
     double sum = 0;
+    if (size == 1)
+        return fabs(block[0]);
     for (int64_t i = 0; i < size; i++)
         sum += block[i] * block[i];
     return sqrt(sum);
