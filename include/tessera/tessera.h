@@ -787,7 +787,7 @@ TESS_API tess_status tess_choose_blocking(tess_ctx *ctx, const tess_matrix *A, t
  *                  cycle=NAME: v, w or k. v where A is symmetric; else k, or w in methods that do
  *                  not allow a preconditioner that changes (all but cg, bicgstab from the right,
  *                  fgmres, dgmres and amg).
- *                  smoother=NAME: chebyshev (of degree=2; where A is symmetric), gs (symmetric
+ *                  smoother=NAME: chebyshev (degree=2, scalars 1; A symmetric), gs (symmetric
  *                  block Gauss-Seidel), ilu0 (where it is not). Of gs and ilu0 degree=1 is the
  *                  number of sweeps, and schedule= and domains= hold for them.
  *                  prolongator=NAME: smoothed (default) or plain, with which cycle=k is default.
