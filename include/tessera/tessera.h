@@ -340,7 +340,8 @@ TESS_API tess_status tess_vector_write(tess_ctx *ctx, const char *path, tess_typ
  *                         6 or 26 neighbours by dense b x b blocks. Off-diagonal scalars are random
  *                         in (-1, 0), a_ij = a_ji; a_ii is 1.01 times the sum of |a_ij| over its
  *                         row: symmetric positive definite.
- *   elasticity            n=16: a unit cube of n^3 8-node hexahedra, E = 1, nu = 0.3, b = 3,
+ *   elasticity            n=16, thin=1: a unit cube of n^3 8-node hexahedra, E = 1, nu = 0.3,
+ *                         b = 3, `thin` times shorter along z than along x and y,
  *                         clamped at x = 0 (those nodes are eliminated: 3 n (n+1)^2 rows),
  *                         symmetric positive definite. Right-hand side: its weight, along -z.
  *                         free=1: nothing is clamped and two faces are pulled apart; singular.
@@ -786,7 +787,7 @@ TESS_API tess_status tess_choose_blocking(tess_ctx *ctx, const tess_matrix *A, t
  *                  cycle=NAME: v, w or k. v where A is symmetric; else k, or w in methods that do
  *                  not allow a preconditioner that changes (all but cg, bicgstab from the right,
  *                  fgmres, dgmres and amg).
- *                  smoother=NAME: chebyshev (of degree=2; where A is symmetric), gs (symmetric
+ *                  smoother=NAME: chebyshev (degree=2, scalars 1; A symmetric), gs (symmetric
  *                  block Gauss-Seidel), ilu0 (where it is not). Of gs and ilu0 degree=1 is the
  *                  number of sweeps, and schedule= and domains= hold for them.
  *                  prolongator=NAME: smoothed (default) or plain, with which cycle=k is default.

@@ -101,6 +101,7 @@ typedef struct tess_product {
     tess_block_order order; /* SPMM */
     tess_effort effort;     /* candidates: ESTIMATE a few, EXHAUSTIVE all sets of parameters */
     bool shapes;            /* candidates: fbcsr too, for which the pattern has to be searched */
+    const char *format; /* candidates: of this format alone, where a backend can tell; or NULL */
 } tess_product;
 
 /* Y = alpha A X + beta Y of k vectors, or its transpose of one. */

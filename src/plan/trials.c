@@ -69,7 +69,8 @@ tess_status tess_search_list(tess_search *search, tess_device *device, const tes
                              const tess_plan_options *options)
 {
     tess_candidates list = {0};
-    tess_product product = {.kind = TESS_PRODUCT_SPMV, .effort = search->effort};
+    tess_product product = {
+        .kind = TESS_PRODUCT_SPMV, .effort = search->effort, .format = options->format};
     product.shapes = tess_search_shapes(search->effort, A);
     tess_status status;
     TESS_TRY_CLEAN(tess_candidates_list(device, A, &product, &list));

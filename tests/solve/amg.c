@@ -67,6 +67,46 @@ static void free_bodies_are_solved_up_to_a_rigid_motion(void **state)
     amg_run_close(test_ctx(state), &r);
 }
 
+/* Elements up to a thousand times longer than thick, or the other way round: a solution, or a
+ * reason that says what failed. Moderate ones are solved. */
+static void thin_elements_have_a_result_or_a_reason(void **state)
+{
+    static const char *const specs[] = {"cg:pc=amg", "cg:pc=amg,pc_type=f32", "cg:pc=amg,cycle=w",
+                                        "cg:pc=amg,smoother=gs"};
+    for (uint64_t seed = 1; seed <= (amg_run_few() ? 2 : 16); seed++) {
+        char input[80], what[160];
+        const double thin = pow(10, 3 * tess_random_unit(seed, 0));
+        const char *spec = specs[tess_random_below(seed, 1, 4)];
+        snprintf(input, sizeof input, "elasticity:n=%d,thin=%.3g%s",
+                 3 + (int)tess_random_below(seed, 2, 5), thin,
+                 tess_random_below(seed, 3, 3) ? "" : ",free=1");
+        snprintf(what, sizeof what, "%s, %s", input, spec);
+        amg_run r = amg_run_generate(test_ctx(state), input);
+        amg_run_solve(&r, what, spec);
+        const bool solved = r.result.reason == TESS_REASON_CONVERGED;
+        if (solved ? !(r.result.true_residual <= 1.05e-8) : thin > 0.1 && thin < 10)
+            fail_msg("%s: %s, true residual %.2e", what, tess_reason_name(r.result.reason),
+                     r.result.true_residual);
+        amg_run_close(test_ctx(state), &r);
+    }
+}
+
+/* A matching permutes rows alone, which no symmetric matrix survives. */
+static void a_matching_is_refused_with_what_to_do(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    amg_run r = amg_run_generate(ctx, "elasticity:n=3");
+    tess_solver *solver = NULL;
+    assert_int_equal(tess_solver_create(r.plan, "gmres:pc=amg,scale=match", &solver),
+                     TESS_ERR_OPTION);
+    assert_string_equal(tess_ctx_error(ctx),
+                        "scale=match reorders rows alone, and pc=amg needs the diagonal and the "
+                        "modes of A: try scale=equilibrate");
+    assert_null(solver);
+    amg_run_within(&r, "equilibrated", "cg:pc=amg,scale=equilibrate", 40);
+    amg_run_close(ctx, &r);
+}
+
 /* Sizes of blocks, of boxes and of the bottom drawn at random. */
 static void block_matrices_of_any_size_are_solved(void **state)
 {
@@ -243,6 +283,8 @@ int main(void)
         cmocka_unit_test(jumps_and_directions_cost_less_than_twice_the_iterations),
         cmocka_unit_test(jumps_and_directions_together_are_solved),
         cmocka_unit_test(free_bodies_are_solved_up_to_a_rigid_motion),
+        cmocka_unit_test(thin_elements_have_a_result_or_a_reason),
+        cmocka_unit_test(a_matching_is_refused_with_what_to_do),
         cmocka_unit_test(block_matrices_of_any_size_are_solved),
         cmocka_unit_test(isolated_and_empty_rows_do_no_harm),
         cmocka_unit_test(every_run_has_the_same_bits),

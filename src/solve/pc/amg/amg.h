@@ -129,7 +129,8 @@ typedef struct tess_amg {
 /* Fills level->strength: |A_ij| / sqrt(|A_ii| |A_jj|) in the Frobenius norm, or 0 where that is
  * less than `threshold` times both the largest of row i and the largest of row j. */
 tess_status tess_amg_strength(tess_ctx *ctx, double threshold, tess_amg_level *level);
-/* level->filtered: A without its weak blocks, which are added to the diagonal. The first function
+/* level->filtered: A without its weak blocks, which are added to the diagonal (scalars: such that
+ * A times the first mode stays). The first function
  * makes the pattern, the second one fills in values. */
 tess_status tess_amg_filter(tess_ctx *ctx, tess_amg_level *level);
 void tess_amg_filter_values(tess_ctx *ctx, tess_amg_level *level);

@@ -35,7 +35,15 @@ static tess_status put_diagonal(const tess_pc *pc, tess_amg_level *level)
     return TESS_OK;
 }
 
-static const tess_plan_options guess = {.effort = TESS_EFFORT_ESTIMATE};
+/* A format other than BSR has to be searched for where blocks are 1 x 1. On a CPU that takes as
+ * long as the rest of the set-up, and a solve of a few iterations does not pay for it. */
+static const tess_plan_options *options_for(const tess_device *device, const tess_matrix *A)
+{
+    static const tess_plan_options guess = {.effort = TESS_EFFORT_ESTIMATE},
+                                   plain = {.effort = TESS_EFFORT_ESTIMATE, .format = "bsr"};
+    const bool host = device->threads > 0, scalars = A->block_height == 1 && A->block_width == 1;
+    return host && scalars ? &plain : &guess;
+}
 
 /* Makes the plan of a matrix in the preconditioner's precision, or gives it new values. */
 static tess_status put_plan(tess_device *device, const tess_pc *pc, tess_matrix *from,
@@ -56,7 +64,7 @@ static tess_status put_plan(tess_device *device, const tess_pc *pc, tess_matrix 
     }
     if (*plan)
         return tess_plan_update_values(*plan, used->values);
-    return tess_plan_create(pc->ctx, used, device, &guess, plan);
+    return tess_plan_create(pc->ctx, used, device, options_for(device, used), plan);
 }
 
 /* Gives a plan new values that `owner` has on the device. They do not pass the host. */
@@ -88,7 +96,8 @@ static tess_status create_bare(tess_device *device, const tess_pc *pc, const tes
     bare->values = NULL;
     bare->coordinates = NULL;
     bare->ownership = TESS_OWNERSHIP_BORROW;
-    const tess_status status = tess_plan_create(pc->ctx, bare, device, &guess, plan);
+    const tess_status status =
+        tess_plan_create(pc->ctx, bare, device, options_for(device, bare), plan);
     if (status == TESS_OK)
         *copy = bare;
     else
