@@ -16,8 +16,8 @@ tess_status tess_coarsen_put_array(tess_cuda *cuda, const void *host, int64_t co
     return host ? tess_cuda_upload(cuda, *to, host, bytes, cuda->stream) : TESS_OK;
 }
 
-/* The pattern of M. */
-tess_status tess_coarsen_put_pattern(tess_coarsen_level *s, int which, const tess_matrix *M)
+tess_status tess_coarsen_put_pattern(tess_coarsen_level *s, int which, const tess_matrix *M,
+                                     const tess_plan *plan)
 {
     tess_coarsen_matrix *to = &s->matrix[which];
     cu_pointer *owned = s->owned + 3 * which;
@@ -28,17 +28,20 @@ tess_status tess_coarsen_put_pattern(tess_coarsen_level *s, int which, const tes
                                 .width = M->block_width};
     TESS_TRY(tess_coarsen_put_array(s->cuda, M->row_offsets, M->block_rows + 1,
                                     sizeof *M->row_offsets, &owned[0]));
-    TESS_TRY(tess_coarsen_put_array(s->cuda, M->columns, M->blocks, sizeof *M->columns, &owned[1]));
+    TESS_TRY(tess_coarsen_put_array(s->cuda, plan ? NULL : M->columns, M->blocks,
+                                    sizeof *M->columns, &owned[1]));
+    if (plan)
+        TESS_TRY(without_room(tess_cuda_copy_columns(tess_cuda_plan_of(plan), owned[1])));
     to->offsets = owned[0];
     to->columns = owned[1];
     return TESS_OK;
 }
 
-/* Room for values, and the values themselves where they never change. */
-tess_status tess_coarsen_put_values(tess_coarsen_level *s, int which, const double *values)
+/* Room for values. */
+tess_status tess_coarsen_put_values(tess_coarsen_level *s, int which)
 {
     tess_coarsen_matrix *to = &s->matrix[which];
-    TESS_TRY(tess_coarsen_put_array(s->cuda, values, to->blocks * to->height * to->width,
+    TESS_TRY(tess_coarsen_put_array(s->cuda, NULL, to->blocks * to->height * to->width,
                                     sizeof(double), &s->owned[3 * which + 2]));
     to->values = s->owned[3 * which + 2];
     return TESS_OK;
@@ -180,10 +183,10 @@ static tess_status patterns_on_host(tess_coarsen_level *s, tess_amg_level *level
                                     tess_matrix **coarse)
 {
     TESS_TRY(tess_amg_patterns(s->cuda->ctx, level, coarse));
-    TESS_TRY(tess_coarsen_put_pattern(s, COARSEN_P, level->P));
-    TESS_TRY(tess_coarsen_put_pattern(s, COARSEN_AP, level->AP));
-    TESS_TRY(tess_coarsen_put_pattern(s, COARSEN_R, level->R));
-    TESS_TRY(tess_coarsen_put_pattern(s, COARSEN_COARSE, *coarse));
+    TESS_TRY(tess_coarsen_put_pattern(s, COARSEN_P, level->P, NULL));
+    TESS_TRY(tess_coarsen_put_pattern(s, COARSEN_AP, level->AP, NULL));
+    TESS_TRY(tess_coarsen_put_pattern(s, COARSEN_R, level->R, NULL));
+    TESS_TRY(tess_coarsen_put_pattern(s, COARSEN_COARSE, *coarse, NULL));
     return tess_coarsen_put_array(s->cuda, level->R_from, level->P->blocks, sizeof *level->R_from,
                                   &s->from);
 }
@@ -192,17 +195,14 @@ static tess_status patterns_inside(tess_coarsen_level *s, tess_amg_level *level,
                                    tess_matrix **coarse)
 {
     const int32_t b = level->A->block_height, k = level->tentative->block_width;
-    const int64_t coarse_rows = level->tentative->cols;
     bool fits = true;
     s->filtered = level->filtered != NULL;
     TESS_TRY(tess_coarsen_load(s, FINE, b, b, k));
     TESS_TRY(tess_coarsen_load(s, CROSS, k, b, k));
     if (s->filtered) {
-        TESS_TRY(tess_coarsen_put_pattern(s, COARSEN_F, level->filtered));
-        TESS_TRY(tess_coarsen_put_values(s, COARSEN_F, NULL));
+        TESS_TRY(tess_coarsen_put_pattern(s, COARSEN_F, level->filtered, NULL));
+        TESS_TRY(tess_coarsen_put_values(s, COARSEN_F));
     }
-    TESS_TRY(tess_coarsen_put_pattern(s, COARSEN_Q, level->tentative));
-    TESS_TRY(tess_coarsen_put_values(s, COARSEN_Q, level->tentative->values));
     TESS_TRY(patterns_here(s, level, coarse, &fits));
     if (!fits) {
         drop_patterns(s, level, coarse);
@@ -211,10 +211,8 @@ static tess_status patterns_inside(tess_coarsen_level *s, tess_amg_level *level,
     TESS_TRY(check_sizes(s));
     TESS_TRY(check_room(s));
     for (int i = COARSEN_P; i <= COARSEN_COARSE; i++)
-        TESS_TRY(tess_coarsen_put_values(s, i, NULL));
-    for (int64_t i = 0; i < coarse_rows; i++)
-        s->any_dead |= level->dead[i];
-    return tess_coarsen_put_array(s->cuda, level->dead, coarse_rows, sizeof *level->dead, &s->dead);
+        TESS_TRY(tess_coarsen_put_values(s, i));
+    return TESS_OK;
 }
 
 tess_status tess_coarsen_patterns(void *state, tess_amg_level *level, tess_matrix **coarse)
