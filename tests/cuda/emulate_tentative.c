@@ -29,8 +29,7 @@ static tess_aggregates draw_groups(tess_ctx *ctx, int64_t rows, int64_t most, ui
         const bool none = i >= groups.count && tess_random_below(seed, (uint64_t)i, 8) == 0;
         groups.of[i] = i < groups.count ? (int32_t)i
                        : none           ? -1
-                                        : (int32_t)tess_random_below(seed + 1, (uint64_t)i,
-                                                                     groups.count);
+                              : (int32_t)tess_random_below(seed + 1, (uint64_t)i, groups.count);
     }
     int64_t at = 0;
     for (int64_t g = 0; g < groups.count; g++) {
@@ -52,7 +51,8 @@ static made launch(const tess_amg_level *level, const tess_mode_source *source, 
 {
     const tess_matrix *T = level->tentative;
     const tess_aggregates *groups = &level->aggregates;
-    const size_t stored = (size_t)tess_matrix_stored(T), coarse = (size_t)(T->cols * T->block_width);
+    const size_t stored = (size_t)tess_matrix_stored(T),
+                 coarse = (size_t)(T->cols * T->block_width);
     made m = {.q = malloc((stored + 1) * sizeof *m.q),
               .coarse = malloc(coarse * sizeof *m.coarse),
               .dead = malloc((size_t)T->cols)};
@@ -165,8 +165,8 @@ static void constants_and_rigid_motions_are_the_hosts(void **state)
     dead_cases = 0;
     for (uint64_t seed = 1; seed <= 16; seed++) {
         const bool rigid = seed % 2;
-        const int32_t b = rigid ? 2 + (int32_t)(seed / 2 % 2)
-                                : 1 + (int32_t)tess_random_below(seed, 1, 6);
+        const int32_t b =
+            rigid ? 2 + (int32_t)(seed / 2 % 2) : 1 + (int32_t)tess_random_below(seed, 1, 6);
         const int64_t nodes = 1 + tess_random_below(seed, 3, 70);
         double *coordinates = test_vector(nodes * b, TESS_F64, seed);
         check(ctx,
