@@ -45,7 +45,9 @@ static tess_status run(tess_coarsen_level *s, const tess_mode_source *source, co
     const tess_tentative_arrays arrays = {
         .offsets = b->offsets,
         .members = b->members,
-        .given = s->above ? s->above->modes : source->given ? b->modes : 0,
+        .given = s->above        ? s->above->modes
+                 : source->given ? b->modes
+                                 : 0,
         .coordinates = !s->above && source->coordinates ? b->modes : 0,
         .coarse = s->modes,
         .dead = s->dead,

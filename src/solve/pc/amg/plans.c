@@ -43,7 +43,14 @@ static tess_status put_diagonal(const tess_pc *pc, const tess_amg *amg, tess_amg
     return TESS_OK;
 }
 
-static const tess_plan_options guess = {.effort = TESS_EFFORT_ESTIMATE};
+/* A device that makes levels takes its first guess, because a search prices every kernel's storage
+ * of every matrix of every level. */
+static const tess_plan_options *options_on(const tess_device *device)
+{
+    static const tess_plan_options estimate = {.effort = TESS_EFFORT_ESTIMATE};
+    static const tess_plan_options first = {.effort = TESS_EFFORT_ESTIMATE, .reproducible = 1};
+    return device->backend->multigrid ? &first : &estimate;
+}
 
 /* Makes the plan of a matrix in the preconditioner's precision, or gives it new values. */
 static tess_status put_plan(tess_device *device, const tess_pc *pc, tess_matrix *from,
@@ -64,7 +71,7 @@ static tess_status put_plan(tess_device *device, const tess_pc *pc, tess_matrix 
     }
     if (*plan)
         return tess_plan_update_values(*plan, used->values);
-    return tess_plan_create(pc->ctx, used, device, &guess, plan);
+    return tess_plan_create(pc->ctx, used, device, options_on(device), plan);
 }
 
 /* Gives a plan new values that are on the device. They do not pass the host. */
@@ -84,12 +91,10 @@ static tess_status put_values(const tess_amg *amg, const tess_pc *pc, const void
     return tess_plan_update_values(plan, values);
 }
 
-/* Makes a plan of a pattern, without values: the device will fill them in. The device's first guess
- * is taken, because a search prices every kernel's storage of every matrix of every level. */
+/* Makes a plan of a pattern, without values: the device will fill them in. */
 static tess_status create_bare(tess_device *device, const tess_pc *pc, const tess_matrix *from,
                                tess_matrix **copy, tess_plan **plan)
 {
-    static const tess_plan_options first = {.effort = TESS_EFFORT_ESTIMATE, .reproducible = 1};
     tess_matrix *bare;
     TESS_TRY(TESS_ALLOC(pc->ctx, 1, &bare));
     *bare = *from;
@@ -97,7 +102,7 @@ static tess_status create_bare(tess_device *device, const tess_pc *pc, const tes
     bare->values = NULL;
     bare->coordinates = NULL;
     bare->ownership = TESS_OWNERSHIP_BORROW;
-    const tess_status status = tess_plan_create(pc->ctx, bare, device, &first, plan);
+    const tess_status status = tess_plan_create(pc->ctx, bare, device, options_on(device), plan);
     if (status == TESS_OK)
         *copy = bare;
     else
