@@ -82,7 +82,7 @@ int main(int argc, char **argv)
     if (argc > 1 && strcmp(argv[1], "lanczos.cu") == 0)
         printf("lanczos_0 -DTHREADS=%d\n", TESS_LANCZOS_THREADS);
     if (argc > 1 && strcmp(argv[1], "patterns.cu") == 0)
-        printf("patterns_0 -DTHREADS=%d\n", TESS_PATTERNS_THREADS);
+        printf("patterns_0 -DTHREADS=%d -DEACH=%d\n", TESS_PATTERNS_THREADS, TESS_PATTERNS_EACH);
     if (argc > 1 && strcmp(argv[1], "tentative.cu") == 0)
         printf("tentative_0 -DTHREADS=%d\n", TESS_TENTATIVE_THREADS);
     if (argc > 1 && strcmp(argv[1], "strength.cu") == 0)

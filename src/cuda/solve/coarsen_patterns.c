@@ -86,15 +86,16 @@ static tess_status check_room(const tess_coarsen_level *s)
 
 /* ---- Patterns ---- */
 
-/* The pattern of a product; `host` has the sizes, and gets the offsets. */
+/* The pattern of a product of the sizes of `like`; `offsets` get its offsets, unless they are NULL.
+ */
 static tess_status multiply_pattern(tess_coarsen_level *s, int left, int right, int to,
-                                    tess_matrix *host, bool *fits)
+                                    const tess_matrix *like, int64_t *offsets, bool *fits)
 {
     s->matrix[to] = (tess_coarsen_matrix){
-        .block_rows = host->block_rows, .height = host->block_height, .width = host->block_width};
+        .block_rows = like->block_rows, .height = like->block_height, .width = like->block_width};
     return without_room(tess_cuda_multiply_pattern(s->cuda, &s->matrix[left], &s->matrix[right],
-                                                   &s->matrix[to], s->owned + 3 * to,
-                                                   host->row_offsets, fits));
+                                                   &s->matrix[to], s->owned + 3 * to, offsets,
+                                                   fits));
 }
 
 static tess_status transpose_pattern(tess_coarsen_level *s, tess_matrix *host, bool *fits)
@@ -136,28 +137,23 @@ static tess_status patterns_here(tess_coarsen_level *s, tess_amg_level *level, t
     tess_ctx *ctx = s->cuda->ctx;
     const tess_matrix *M = level->A, *T = level->tentative;
     const int32_t b = M->block_height, k = T->block_width;
-    tess_matrix *product = NULL;
-    tess_status status;
-    TESS_TRY_CLEAN(new_matrix(ctx, M->rows, T->cols, b, k, &level->P));
-    TESS_TRY_CLEAN(new_matrix(ctx, M->rows, T->cols, b, k, &product));
-    TESS_TRY_CLEAN(new_matrix(ctx, T->cols, M->rows, k, b, &level->R));
-    TESS_TRY_CLEAN(new_matrix(ctx, T->cols, T->cols, k, k, coarse));
-    TESS_TRY_CLEAN(multiply_pattern(s, s->filtered ? COARSEN_F : COARSEN_A, COARSEN_Q, COARSEN_P,
-                                    level->P, fits));
+    TESS_TRY(new_matrix(ctx, M->rows, T->cols, b, k, &level->P));
+    TESS_TRY(new_matrix(ctx, T->cols, M->rows, k, b, &level->R));
+    TESS_TRY(new_matrix(ctx, T->cols, T->cols, k, k, coarse));
+    TESS_TRY(multiply_pattern(s, s->filtered ? COARSEN_F : COARSEN_A, COARSEN_Q, COARSEN_P,
+                              level->P, level->P->row_offsets, fits));
     if (*fits)
-        TESS_TRY_CLEAN(multiply_pattern(s, COARSEN_A, COARSEN_P, COARSEN_AP, product, fits));
+        TESS_TRY(multiply_pattern(s, COARSEN_A, COARSEN_P, COARSEN_AP, level->P, NULL, fits));
     if (*fits)
-        TESS_TRY_CLEAN(transpose_pattern(s, level->R, fits));
+        TESS_TRY(transpose_pattern(s, level->R, fits));
     if (*fits)
-        TESS_TRY_CLEAN(multiply_pattern(s, COARSEN_R, COARSEN_AP, COARSEN_COARSE, *coarse, fits));
+        TESS_TRY(multiply_pattern(s, COARSEN_R, COARSEN_AP, COARSEN_COARSE, *coarse,
+                                  (*coarse)->row_offsets, fits));
     if (!*fits)
-        goto cleanup;
-    TESS_TRY_CLEAN(bring_columns(s, COARSEN_P, level->P));
-    TESS_TRY_CLEAN(bring_columns(s, COARSEN_R, level->R));
-    TESS_TRY_CLEAN(bring_columns(s, COARSEN_COARSE, *coarse));
-cleanup:
-    tess_matrix_destroy(product);
-    return status;
+        return TESS_OK;
+    TESS_TRY(bring_columns(s, COARSEN_P, level->P));
+    TESS_TRY(bring_columns(s, COARSEN_R, level->R));
+    return bring_columns(s, COARSEN_COARSE, *coarse);
 }
 
 static void drop_patterns(tess_coarsen_level *s, tess_amg_level *level, tess_matrix **coarse)
