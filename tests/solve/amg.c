@@ -232,8 +232,9 @@ static void modes_of_the_caller_count(void **state)
     assert_int_equal(tess_solver_solve(r.solver, r.b, r.x, &result), TESS_OK);
     assert_int_equal(result.iterations, rigid);
 
-    double *modes = malloc((size_t)(6 * rows) * sizeof *modes);
-    memcpy(modes, amg_run_hierarchy(&r)->level[0].modes, (size_t)(6 * rows) * sizeof *modes);
+    double *modes;
+    assert_int_equal(tess_amg_make_modes(ctx, &amg_run_hierarchy(&r)->mode_source, &modes),
+                     TESS_OK);
     assert_int_equal(tess_solver_set_modes(r.solver, 6, modes, rows), TESS_OK);
     memset(r.x, 0, (size_t)rows * sizeof(double));
     assert_int_equal(tess_solver_solve(r.solver, r.b, r.x, &result), TESS_OK);
@@ -250,7 +251,7 @@ static void modes_of_the_caller_count(void **state)
     assert_int_equal(tess_solver_set_coordinates(r.solver, 3, coordinates), TESS_ERR_UNSUPPORTED);
     assert_string_equal(tess_solver_describe(r.solver), "");
     free(coordinates);
-    free(modes);
+    tess_free(ctx, modes);
     amg_run_close(ctx, &r);
 }
 

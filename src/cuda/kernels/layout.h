@@ -58,7 +58,10 @@ typedef struct tess_cuda_layout_kind {
     const int64_t *(*starts)(const tess_cuda_layout *layout, int64_t *count);
     void (*gather)(const tess_cuda_layout *layout, const uint64_t *arrays, uint64_t starts,
                    uint64_t given, struct tess_cuda_launch *launch);
-    const char *gather_source; /* an embedded file with that entry: "slices.cu" */
+    /* The launch that writes block columns to `to` in the matrix's order, by the same numbers. */
+    void (*gather_columns)(const tess_cuda_layout *layout, const uint64_t *arrays, uint64_t starts,
+                           uint64_t to, struct tess_cuda_launch *launch);
+    const char *gather_source; /* an embedded file with these entries: "slices.cu"; NULL: neither */
     /* Of layouts with shapes: which entries are stored how, TESS_FBCSR_STORED ways at most; returns
      * their number. NULL: all entries are stored alike. */
     int (*stored)(const tess_cuda_layout *layout, struct tess_fbcsr_stored *out);

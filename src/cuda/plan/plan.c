@@ -345,9 +345,13 @@ static tess_status update_values(tess_cuda_plan *p, const void *values)
                          "tess_plan_update_values: this plan is for timing only");
     if (tess_cuda_on_device(p->cuda, values))
         return tess_cuda_update_on_device(p, values);
+    bool done;
     p->device_values = NULL;
     p->matrix.values = (void *)(uintptr_t)values; /* the plan never writes to them */
     TESS_TRY(update_transposed(p));
+    TESS_TRY(tess_cuda_update_from_host(p, values, &done));
+    if (done)
+        return TESS_OK;
     for (tess_cuda_resident *r = p->residents; r; r = r->next)
         TESS_TRY(tess_cuda_resident_update(p->cuda, r, p->stream));
     return TESS_CU(p->cuda, cuStreamSynchronize(p->stream));

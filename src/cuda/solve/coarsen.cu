@@ -2,16 +2,30 @@
  *
  *   HEIGHT, INNER, WIDTH  blocks of C = A B: HEIGHT x INNER times INNER x WIDTH
  *   THREADS               threads a thread block of multiply
+ *   CHUNK                 blocks of A's row that multiply takes at a time; divides THREADS
  *   FLAT                  threads a thread block of turn and revive
  *
- * multiply: a thread block computes a row of C. It takes the blocks of A's row one after the other.
- * Blocks of one row of B have different columns, so their products go to different blocks of C. Every
- * scalar of C is thereby summed in one order.
+ * multiply: a thread block computes a row of C, WINDOW blocks at a time. A thread owns TILE scalars of
+ * one column of a block and sums them in registers, over the blocks of A's row in their order. A
+ * table in shared memory says which block of B each pair of a block of A and a block of C needs:
+ *
+ *              C:  column 3   column 8   column 9        table[q * WINDOW + c]: the place of C's
+ *     A: block 0       0          1          -           column in the row of B that block q of A
+ *        block 1       -          0          1           multiplies; -1: B has no such block
  */
 #define REAL 8
 #include "common.cuh"
 
-enum { SIZE = HEIGHT * WIDTH, WARP = 32 };
+enum { SIZE = HEIGHT * WIDTH, LEFT = HEIGHT * INNER, WARP = 32 };
+enum {
+    PIECES = (HEIGHT + 7) / 8, /* of a column, each a thread's */
+    TILE = (HEIGHT + PIECES - 1) / PIECES,
+    OWNERS = WIDTH * PIECES, /* threads a block of C */
+    WINDOW = THREADS / OWNERS,
+    SPLIT = THREADS / CHUNK,                       /* threads that read a row of B's columns */
+    BATCH = INNER <= 3 ? 4 : INNER <= 6 ? 2 : 1, /* blocks of B that a thread loads at a time */
+    RESIDENT = LEFT <= 36 ? 768 / THREADS : 1    /* thread blocks an SM: 80 registers a thread */
+};
 
 /* The position of `column` among a row's sorted columns; the last one not larger where it is not
  * among them. */
@@ -20,7 +34,7 @@ DEVICE int find_column(const int *columns, int count, int column)
     int low = 0;
     while (count > 1) {
         const int half = count / 2;
-        if (READ_ONLY(columns + low + half) <= column)
+        if (columns[low + half] <= column)
             low += half;
         count -= half;
     }
@@ -37,48 +51,117 @@ typedef struct multiply_args {
     const long long *c_offsets;
     const int *c_columns;
     real *c;
-    long long room; /* scalars of shared memory: rows of C up to that long are summed there */
 } multiply_args;
 
-/* Adds one block of A times a row of B. */
-DEVICE void add_products(const multiply_args *a, long long p, const int *columns, int count,
-                         real *sums)
+/* What a thread block has in shared memory. */
+typedef struct multiply_memory {
+    real *blocks;      /* of A: a chunk */
+    long long *starts; /* the first block of the row of B that each of them multiplies */
+    int *table;
+    int *columns; /* of C: a window */
+} multiply_memory;
+
+/* Copies a chunk of A's row and empties the table. */
+DEVICE void begin_chunk(const multiply_args *a, const multiply_memory *m, long long first, int chunk)
 {
-    const int j = READ_ONLY(a->a_columns + p);
-    const long long first = READ_ONLY(a->b_offsets + j);
-    const int scalars = (int)(READ_ONLY(a->b_offsets + j + 1) - first) * SIZE;
-    const real *block = a->a + p * (HEIGHT * INNER);
-    NO_UNROLL
-    for (int t = (int)threadIdx.x; t < scalars; t += THREADS) {
-        const int l = t / SIZE, at = t % SIZE;
-        const real *left = block + at % HEIGHT;
-        const real *right = a->b + ((first + l) * WIDTH + at / HEIGHT) * INNER;
-        real *to = sums + find_column(columns, count, READ_ONLY(a->b_columns + first + l)) * SIZE + at;
-        real sum = *to;
-        UNROLL
-        for (int c = 0; c < INNER; c++)
-            sum += READ_ONLY(left + c * HEIGHT) * READ_ONLY(right + c);
-        *to = sum;
+    for (int t = (int)threadIdx.x; t < chunk * LEFT; t += THREADS)
+        m->blocks[t] = READ_ONLY(a->a + first * LEFT + t);
+    for (int t = (int)threadIdx.x; t < chunk * WINDOW; t += THREADS)
+        m->table[t] = -1;
+}
+
+/* Fills the table: SPLIT threads a block of A. Blocks of one row of B have different columns, so
+ * that no two threads write to one place. */
+DEVICE void fill_table(const multiply_args *a, const multiply_memory *m, long long first, int chunk,
+                       int width)
+{
+    const int q = (int)threadIdx.x / SPLIT;
+    if (q >= chunk)
+        return;
+    const int j = READ_ONLY(a->a_columns + first + q);
+    const long long start = READ_ONLY(a->b_offsets + j);
+    const int length = (int)(READ_ONLY(a->b_offsets + j + 1) - start);
+    if (threadIdx.x % SPLIT == 0)
+        m->starts[q] = start;
+    for (int l = (int)threadIdx.x % SPLIT; l < length; l += SPLIT) {
+        const int column = READ_ONLY(a->b_columns + start + l);
+        const int at = find_column(m->columns, width, column);
+        if (m->columns[at] == column)
+            m->table[q * WINDOW + at] = l;
     }
 }
 
-KERNEL(multiply, multiply_args, THREADS, 1)
+/* Adds a chunk's products to the thread's sums: rows `top` to top + TILE - 1 of column j of block c
+ * of the window. Loads of a batch are in flight together. */
+DEVICE void add_products(const multiply_args *a, const multiply_memory *m, int chunk, int c, int j,
+                         int top, real *sums)
 {
-    DYNAMIC_SHARED(memory);
-    const long long row = blockIdx.x, first = a.c_offsets[row];
-    const int count = (int)(a.c_offsets[row + 1] - first), scalars = count * SIZE;
-    const int inside = scalars <= a.room;
-    real *values = a.c + first * SIZE, *sums = inside ? (real *)memory : values;
-    for (int t = (int)threadIdx.x; t < scalars; t += THREADS)
-        sums[t] = 0;
-    __syncthreads();
     NO_UNROLL
-    for (long long p = a.a_offsets[row]; p < a.a_offsets[row + 1]; p++) {
-        add_products(&a, p, a.c_columns + first, count, sums);
-        __syncthreads();
+    for (int q = 0; q < chunk; q += BATCH) {
+        int place[BATCH];
+        real right[BATCH][INNER];
+        UNROLL
+        for (int s = 0; s < BATCH; s++) {
+            place[s] = q + s < chunk ? m->table[(q + s) * WINDOW + c] : -1;
+            if (place[s] < 0)
+                continue;
+            const real *from = a->b + ((m->starts[q + s] + place[s]) * WIDTH + j) * INNER;
+            UNROLL
+            for (int d = 0; d < INNER; d++)
+                right[s][d] = READ_ONLY(from + d);
+        }
+        UNROLL
+        for (int s = 0; s < BATCH; s++) {
+            if (place[s] < 0)
+                continue;
+            const real *left = m->blocks + (q + s) * LEFT + top;
+            UNROLL
+            for (int d = 0; d < INNER; d++) {
+                UNROLL
+                for (int i = 0; i < TILE; i++)
+                    if (PIECES * TILE == HEIGHT || top + i < HEIGHT)
+                        sums[i] += left[d * HEIGHT + i] * right[s][d];
+            }
+        }
     }
-    for (int t = (int)threadIdx.x; inside && t < scalars; t += THREADS)
-        values[t] = sums[t];
+}
+
+KERNEL(multiply, multiply_args, THREADS, RESIDENT)
+{
+    SHARED(real, blocks, CHUNK *LEFT);
+    SHARED(long long, starts, CHUNK);
+    SHARED(int, table, CHUNK *WINDOW);
+    SHARED(int, columns, WINDOW);
+    const multiply_memory memory = {blocks, starts, table, columns};
+    const long long row = blockIdx.x, first = a.c_offsets[row], end = a.a_offsets[row + 1];
+    const int count = (int)(a.c_offsets[row + 1] - first);
+    const int c = (int)threadIdx.x / OWNERS, j = (int)threadIdx.x % OWNERS % WIDTH;
+    const int top = (int)threadIdx.x % OWNERS / WIDTH * TILE;
+    NO_UNROLL
+    for (int before = 0; before < count; before += WINDOW) {
+        const int width = count - before < WINDOW ? count - before : WINDOW;
+        real sums[TILE];
+        UNROLL
+        for (int i = 0; i < TILE; i++)
+            sums[i] = 0;
+        for (int t = (int)threadIdx.x; t < width; t += THREADS)
+            columns[t] = a.c_columns[first + before + t];
+        NO_UNROLL
+        for (long long p = a.a_offsets[row]; p < end; p += CHUNK) {
+            const int chunk = end - p < CHUNK ? (int)(end - p) : CHUNK;
+            begin_chunk(&a, &memory, p, chunk);
+            __syncthreads();
+            fill_table(&a, &memory, p, chunk, width);
+            __syncthreads();
+            if (c < width)
+                add_products(&a, &memory, chunk, c, j, top, sums);
+            __syncthreads();
+        }
+        UNROLL
+        for (int i = 0; i < TILE; i++)
+            if (c < width && top + i < HEIGHT)
+                a.c[(first + before + c) * SIZE + j * HEIGHT + top + i] = sums[i];
+    }
 }
 
 /* P = Q - omega D^-1 (A Q) for P's values A Q: a thread block a row, a thread a column of a block.

@@ -3,32 +3,41 @@
 
 enum { WARP = 32, MOST = 256, FLAT = TESS_COARSEN_FLAT };
 
-/* Threads of a thread block that computes blocks of C: two blocks at a time, because a row of B has
- * several. */
+/* Threads of a thread block that computes a row of C: one for at most 8 scalars of a block's
+ * column, 20 blocks at a time, because most rows are shorter. */
 static int threads_for(int32_t height, int32_t width)
 {
+    const int64_t wanted = 20 * width * tess_ceil_div(height, 8);
     int threads = WARP;
-    while (threads < MOST && threads < 2 * height * width)
+    while (threads < MOST && threads < wanted)
         threads *= 2;
     return threads;
 }
 
+/* Blocks of A's row at a time: a quarter as many as threads, and at most 8 KB. */
+static int chunk_for(int32_t height, int32_t inner, int threads)
+{
+    enum { BYTES = 8192 };
+    int chunk = threads / 4;
+    while (chunk > 1 && (int64_t)chunk * height * inner * (int64_t)sizeof(double) > BYTES)
+        chunk /= 2;
+    return chunk;
+}
+
 void tess_coarsen_defines(int32_t height, int32_t inner, int32_t width, char *text, size_t size)
 {
-    (void)snprintf(text, size, "-DHEIGHT=%d -DINNER=%d -DWIDTH=%d -DTHREADS=%d -DFLAT=%d",
-                   (int)height, (int)inner, (int)width, threads_for(height, width), FLAT);
+    const int threads = threads_for(height, width);
+    (void)snprintf(
+        text, size, "-DHEIGHT=%d -DINNER=%d -DWIDTH=%d -DTHREADS=%d -DCHUNK=%d -DFLAT=%d",
+        (int)height, (int)inner, (int)width, threads, chunk_for(height, inner, threads), FLAT);
 }
 
 void tess_coarsen_multiply(const tess_coarsen_matrix *A, const tess_coarsen_matrix *B,
-                           const tess_coarsen_matrix *C, size_t shared, tess_cuda_launch *launch)
+                           const tess_coarsen_matrix *C, tess_cuda_launch *launch)
 {
-    const int64_t size = (int64_t)C->height * C->width;
-    const int64_t room = tess_min(C->longest * size, (int64_t)(shared / sizeof(double)));
     tess_cuda_launch_start(launch, "multiply", C->block_rows, threads_for(C->height, C->width));
-    launch->shared = (unsigned)((size_t)room * sizeof(double));
     TESS_CUDA_POINTERS(launch, A->offsets, A->columns, A->values, B->offsets, B->columns, B->values,
                        C->offsets, C->columns, C->values);
-    TESS_CUDA_INTEGERS(launch, room);
 }
 
 void tess_coarsen_smooth(const tess_coarsen_matrix *P, const tess_coarsen_matrix *Q,

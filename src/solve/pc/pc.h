@@ -121,6 +121,7 @@ struct tess_pc_ops {
     bool complete;         /* M = A but for rounding; needs SuiteSparse */
     bool takes_modes;      /* made when it is first needed, as modes may be set until then */
     bool replaces_pivots;  /* those that cannot be inverted */
+    bool asks_for_values;  /* set_up and update ask for those on the host where they need them */
     bool square_blocks;    /* A must have them ... */
     int32_t largest_block; /* ... of at most this height; 0: any */
     tess_pc_pivots pivots;

@@ -138,8 +138,9 @@ static void work(share *s)
     }
     take_all(s, "inverse", "inverse.cu", "-DTHREADS=256");
     take_all(s, "lanczos", "lanczos.cu", "-DTHREADS=256");
-    take_all(s, "patterns", "patterns.cu", "-DTHREADS=64");
+    take_all(s, "patterns", "patterns.cu", "-DTHREADS=64 -DEACH=16");
     take_all(s, "strength", "strength.cu", "-DTHREADS=128");
+    take_all(s, "tentative", "tentative.cu", "-DTHREADS=128");
     /* The sources that serve measurements and plain vectors. */
     take_all(s, "gate", "gate.cu", "");
     take_all(s, "cg_f64", "cg.cu", "-DREAL=8 -DTHREADS=256");

@@ -11,12 +11,14 @@ static const double rounding = 1e-10;
 
 /* Whether A is symmetric. For a method that needs a symmetric matrix the caller has said so; for
  * others the entries are compared. */
-static tess_status look(const tess_plan *plan, const tess_pc *pc, bool *symmetric)
+static tess_status look(tess_plan *plan, const tess_pc *pc, bool *symmetric)
 {
     tess_symmetry symmetry = {.asymmetry = 0};
-    const tess_matrix A = tess_plan_present(plan);
-    if (!pc->options.positive)
+    if (!pc->options.positive) {
+        TESS_TRY(tess_plan_host_values(plan));
+        const tess_matrix A = tess_plan_present(plan);
         TESS_TRY(tess_matrix_symmetry(pc->ctx, &A, &symmetry));
+    }
     *symmetric = !(symmetry.asymmetry >= rounding); /* with NaNs too: the method reports those */
     return TESS_OK;
 }
@@ -24,7 +26,7 @@ static tess_status look(const tess_plan *plan, const tess_pc *pc, bool *symmetri
 /* Chooses what the options leave to `auto`. Where A is not symmetric, or prolongators are plain,
  * the coarse correction has the wrong size. A K-cycle finds the right size, where the method allows
  * a preconditioner that changes. Elsewhere a W-cycle is the next best. */
-static tess_status choose(const tess_plan *plan, const tess_pc *pc, tess_amg *amg)
+static tess_status choose(tess_plan *plan, const tess_pc *pc, tess_amg *amg)
 {
     const tess_amg_options *options = &pc->options.amg;
     TESS_TRY(look(plan, pc, &amg->symmetric));
@@ -156,6 +158,7 @@ const tess_pc_ops tess_pc_amg = {
     .symmetric = true,
     .takes_modes = true,
     .replaces_pivots = true,
+    .asks_for_values = true,
     .square_blocks = true,
     .largest_block = TESS_AMG_MODES,
     .set_up = set_up,

@@ -203,6 +203,9 @@ static tess_status on_host(tess_amg *amg, tess_plan *plan, tess_amg_level *level
     tess_plan *own = NULL;
     double *vectors = NULL;
     tess_status status;
+    TESS_TRY(tess_amg_need_inverse(amg, level));
+    if (!plan)
+        TESS_TRY(tess_amg_need_values(amg, level));
     if (!plan)
         TESS_TRY(tess_plan_create(ctx, level->A, amg->host, &plain, &own));
     s.plan = plan ? plan : own;
@@ -224,14 +227,15 @@ cleanup:
 tess_status tess_amg_largest(tess_amg *amg, tess_plan *plan, tess_amg_level *level)
 {
     const tess_amg_device_ops *ops = amg->device->backend->multigrid;
-    if (!ops || !plan)
-        return on_host(amg, plan, level);
+    tess_plan *exact = plan->matrix->type == TESS_F64 ? plan : NULL;
+    if (!ops || (!exact && !level->device))
+        return on_host(amg, exact, level);
     void *vectors;
     const tess_kept_error kept = tess_error_keep(amg->ctx);
     tess_status status = ops->open_vectors(plan, level, &vectors);
     if (status == TESS_ERR_MEMORY) {
         tess_error_restore(amg->ctx, &kept);
-        return on_host(amg, plan, level);
+        return on_host(amg, exact, level);
     }
     TESS_TRY(status);
     status = iterate(ops->lanczos, vectors, &level->largest);
