@@ -150,8 +150,10 @@ static tess_status measure_ceiling(tess_calibration *c)
 {
     if (!c->device->backend->read_ceiling)
         return TESS_OK;
+    const double memory = TESS_CACHE_GONE * c->model->cache_bytes, growth_beyond = 1.3;
     c->count = 0;
-    for (double bytes = first_passes; bytes <= c->most; bytes *= growth)
+    for (double bytes = first_passes; bytes <= c->most;
+         bytes *= bytes < memory / growth ? growth : growth_beyond)
         TESS_TRY(measure_reading(c, TESS_MODEL_READING, bytes));
     c->regular = c->count;
     return tess_calibration_fit(c, 1);
