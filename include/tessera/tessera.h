@@ -1223,6 +1223,12 @@ TESS_API int tess_calibrate_blocks(const int32_t **blocks);
 TESS_API tess_status tess_calibrate(tess_device *device, tess_type type, int32_t block, double most,
                                     const char *classes, const char *path, tess_model_part **out);
 TESS_API void tess_model_part_destroy(tess_model_part *part);
+/* Scales the model that stands in for a device which was never calibrated. A few products are
+ * timed, which takes a second or two, on a GPU also what their kernels take to compile. *memory and
+ * *cache become the factors on the stand-in's throughputs. `path`: the file that keeps them; NULL:
+ * they hold for this device until it is closed. A device with a model of its own is refused. */
+TESS_API tess_status tess_calibrate_quick(tess_device *device, const char *path, double *memory,
+                                          double *cache);
 /* How many curves and extras it has. */
 TESS_API int64_t tess_model_part_curves(const tess_model_part *part);
 TESS_API int64_t tess_model_part_extras(const tess_model_part *part);

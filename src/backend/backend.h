@@ -21,9 +21,11 @@ struct tess_device {
     int threads; /* host threads a product uses; 0 where the host does not compute */
     void *state; /* the backend's own */
     char description[256];
-    char model[160];    /* the device in wisdom's keys: all that decides which kernel is fastest */
-    double cache_bytes; /* a matrix smaller than this stays in a cache between two products */
-    char reason[160];   /* why this device, where "auto" chose it */
+    char model[160];     /* the device in wisdom's keys: all that decides which kernel is fastest */
+    double cache_bytes;  /* a matrix smaller than this stays in a cache between two products */
+    double memory_speed; /* bytes a second by a GPU's memory clock and bus; 0: not known */
+    double gpu_threads;  /* that a GPU's multiprocessors hold at once; 0: no GPU */
+    char reason[160];    /* why this device, where "auto" chose it */
     struct tess_model *performance; /* plan/model/model.h; read when it is first asked for */
     void (*performance_free)(struct tess_model *); /* set with it */
 };
@@ -75,6 +77,7 @@ typedef struct tess_candidate {
     bool naive;       /* by costs(): what one would take without thinking, bsr and a plain kernel */
     double predicted; /* seconds of one product in the mean; 0: the model knows nothing of it */
     double doubt;     /* by costs(): predicted times are compared multiplied by this; 0 means 1 */
+    double unsure;    /* by the model, likewise: how much longer it may take among other kernels */
     bool shaped;      /* parameters belong to this matrix's pattern: wisdom keeps the format without
                          them */
     /* By costs(): the class whose measured irregular rows stand for those of this one, and the

@@ -1,6 +1,7 @@
 /* Wisdom in a search: what was chosen before for a matrix of this class, and what is kept now. */
 #include "plan/duel.h"
 #include "backend/shapes.h"
+#include "plan/model/model.h"
 #include "plan/wisdom/wisdom.h"
 
 /* Whether this matrix has shapes worth storing: the class of a matrix in wisdom does not tell. */
@@ -70,4 +71,5 @@ void tess_search_remember(const tess_arena *a, const char *key)
     if (a->device->backend->kernels)
         snprintf(entry.kernels, sizeof entry.kernels, "%s", a->device->backend->kernels);
     tess_wisdom_remember(a->ctx, &entry);
+    tess_model_learn(a->device, a->A, &winner->candidate, winner->seconds);
 }

@@ -56,6 +56,8 @@ typedef struct fake_cuda {
 enum {
     FAKE_DEVICES = 16,
     FAKE_MULTIPROCESSORS = 3,
+    FAKE_MEMORY_CLOCK = 1000000, /* kHz */
+    FAKE_MEMORY_BUS = 512,       /* bits */
     FAKE_THREADS_PER_MULTIPROCESSOR = 2048,
     FAKE_SHARED_PER_MULTIPROCESSOR = 233472,
     FAKE_SHARED_DEFAULT = 49152, /* bytes a block may have without asking */
