@@ -240,6 +240,16 @@ tess_status tess_cuda_need_dot(tess_cuda_plan *p, const tess_cuda_variant **out)
     return TESS_OK;
 }
 
+/* What a layout with shapes holds is known once it is made: costs() cannot tell. */
+static void price_shapes(tess_plan *plan, const tess_cuda_layout *layout)
+{
+    const double vectors = (double)(plan->matrix->rows + plan->matrix->cols);
+    if (!layout->kind->stored)
+        return;
+    plan->memory = (double)tess_cuda_layout_array_bytes(layout);
+    plan->moves = plan->memory + vectors * (double)tess_type_size(plan->matrix->type);
+}
+
 static tess_status prepare_kernel(tess_plan *plan, tess_cuda_plan *p,
                                   const tess_plan_options *options)
 {
@@ -263,6 +273,7 @@ static tess_status prepare_kernel(tess_plan *plan, tess_cuda_plan *p,
         TESS_TRY(add_first_accepted(p, op, false, &problem, options, &variant));
         p->kernel = variant->kernel;
         memcpy(p->params, variant->params, sizeof p->params);
+        price_shapes(plan, variant->resident->layout);
     }
     int beside[TESS_CUDA_PARAMS] = {0};
     problem.vectors = 2;

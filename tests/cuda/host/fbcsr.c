@@ -40,6 +40,9 @@ static void check_stored(tess_plan *plan, const tess_matrix *A)
     assert_int_equal(entries, A->blocks);
     assert_int_equal((size_t)cells * tess_type_size(A->type), layout->arrays[layout->values].bytes);
     assert_non_null(strstr(text, layout->name));
+    assert_non_null(strstr(text, "x the matrix and vectors)\n"));
+    assert_true(plan->memory == (double)tess_cuda_layout_array_bytes(layout));
+    assert_true(plan->moves == plan->memory + 8 * (double)(A->rows + A->cols));
 }
 
 static void plans_say_what_is_stored(void **state)
