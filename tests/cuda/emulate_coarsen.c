@@ -40,12 +40,12 @@ static double *make_modes(const tess_matrix *A, int32_t k, uint64_t seed)
     return modes;
 }
 
-static bench make(tess_ctx *ctx, int32_t b, int32_t k, int64_t block_rows, double threshold,
-                  uint64_t seed)
+static bench make(tess_ctx *ctx, tess_matrix *A, int32_t k, double threshold, uint64_t seed)
 {
+    const int32_t b = A->block_height;
     bench s = {0};
     tess_amg_level *level = &s.level;
-    level->A = problem_matrix(ctx, block_rows, b, true, TESS_F64, seed);
+    level->A = A;
     level->modes = make_modes(level->A, k, seed);
     level->modes_length = level->A->block_rows * b;
     level->largest = 1.7;
@@ -158,17 +158,20 @@ static void release(numbers *n)
     free(n->P), free(n->AP), free(n->R), free(n->coarse);
 }
 
-/* Cases with weak blocks, and with rows that no mode reaches: there must be some. */
-static int filtered, dead;
+/* Cases with weak blocks, with rows that no mode reaches, and with long rows: there must be some.
+ */
+static int filtered, dead, lengthy;
 
-static void check(tess_ctx *ctx, const test_coarsen_shape *shape, int64_t block_rows,
-                  double threshold, uint64_t seed)
+static void check(tess_ctx *ctx, const test_coarsen_shape *shape, tess_matrix *A, double threshold,
+                  uint64_t seed)
 {
-    bench s = make(ctx, shape->block, shape->modes, block_rows, threshold, seed);
+    bench s = make(ctx, A, shape->modes, threshold, seed);
     const size_t most = (size_t)tess_matrix_stored(s.coarse) * sizeof(double);
     numbers all = compute(shape, &s, seed), again = compute(shape, &s, seed + 99);
     tess_amg_level *level = &s.level;
     filtered += level->filtered != NULL;
+    lengthy += tess_matrix_longest_row(s.coarse) > TESS_COARSEN_COLUMNS &&
+               tess_matrix_longest_row(level->AP) > TESS_COARSEN_COLUMNS;
     dead += memchr(level->dead, 1, (size_t)s.coarse->rows) != NULL;
     ok(ctx, tess_amg_prolong(ctx, level));
     ok(ctx, tess_multiply_values(ctx, level->A, level->P, level->AP));
@@ -194,10 +197,15 @@ static void levels_are_those_of_the_host(void **state)
         snprintf(name, sizeof name, "coarsen_%d_%d_fine", (int)test_coarsen[i].block,
                  (int)test_coarsen[i].modes);
         for (uint64_t seed = 1; seed <= 3 && emu_has(name); seed++)
-            check(ctx, &test_coarsen[i], 5 + (int64_t)tess_random_below(seed, (uint64_t)i, 25),
+            check(ctx, &test_coarsen[i],
+                  problem_matrix(ctx, 5 + tess_random_below(seed, (uint64_t)i, 25),
+                                 test_coarsen[i].block, true, TESS_F64, seed),
                   seed == 2 ? 0.9 : 0, seed);
     }
-    assert_true(filtered > 0 && dead > 0);
+    tess_matrix *A;
+    ok(ctx, tess_matrix_generate(ctx, "elasticity:n=9", &A, NULL));
+    check(ctx, &test_coarsen[0], A, 0, 4);
+    assert_true(filtered > 0 && dead > 0 && lengthy > 0);
 }
 
 int main(void)

@@ -138,17 +138,36 @@ static tess_status upload_numbers(tess_coarsen_level *s, const tess_amg_level *l
                             s->cuda->stream);
 }
 
+/* Where somebody reads the log: what a launch took. */
+static tess_status log_time(const tess_coarsen_level *s, const char *what, double *since)
+{
+    if (!s->cuda->ctx->log)
+        return TESS_OK;
+    TESS_TRY(TESS_CU(s->cuda, cuStreamSynchronize(s->cuda->stream)));
+    const double now = tess_seconds();
+    tess_log(s->cuda->ctx, "pc=amg: %lld rows, %s: %.2f ms",
+             (long long)s->matrix[COARSEN_A].block_rows, what, 1e3 * (now - *since));
+    *since = now;
+    return TESS_OK;
+}
+
 static tess_status run(tess_coarsen_level *s, const tess_amg_level *level)
 {
+    double since = tess_seconds();
     tess_cuda_launch l;
     TESS_TRY(multiply(s, FINE, s->filtered ? COARSEN_F : COARSEN_A, COARSEN_Q, COARSEN_P));
+    TESS_TRY(log_time(s, "A Q", &since));
     tess_coarsen_smooth(&s->matrix[COARSEN_P], &s->matrix[COARSEN_Q], s->inverse,
                         tess_amg_omega(level), &l);
     TESS_TRY(launch(s, FINE, SMOOTH, &l));
+    TESS_TRY(log_time(s, "P = Q - omega D^-1 A Q", &since));
     TESS_TRY(multiply(s, FINE, COARSEN_A, COARSEN_P, COARSEN_AP));
+    TESS_TRY(log_time(s, "A P", &since));
     tess_coarsen_turn(&s->matrix[COARSEN_P], s->from, s->matrix[COARSEN_R].values, &l);
     TESS_TRY(launch(s, FINE, TURN, &l));
+    TESS_TRY(log_time(s, "R = P'", &since));
     TESS_TRY(multiply(s, CROSS, COARSEN_R, COARSEN_AP, COARSEN_COARSE));
+    TESS_TRY(log_time(s, "R A P", &since));
     if (!s->any_dead)
         return TESS_OK;
     tess_coarsen_revive(&s->matrix[COARSEN_COARSE], s->dead, &l);

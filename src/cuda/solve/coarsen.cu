@@ -1,31 +1,38 @@
 /* The values of a multigrid level, whose patterns have been made. Blocks are column-major.
  *
  *   HEIGHT, INNER, WIDTH  blocks of C = A B: HEIGHT x INNER times INNER x WIDTH
- *   THREADS               threads a thread block of multiply
- *   CHUNK                 blocks of A's row that multiply takes at a time; divides THREADS
+ *   THREADS               threads a thread block of multiply, a multiple of 32
+ *   CHUNK                 blocks of A's row that multiply takes at a time; divides 32
+ *   COLUMNS               blocks of C's row that multiply takes at a time
  *   FLAT                  threads a thread block of turn and revive
  *
- * multiply: a thread block computes a row of C, WINDOW blocks at a time. A thread owns TILE scalars of
- * one column of a block and sums them in registers, over the blocks of A's row in their order. A
- * table in shared memory says which block of B each pair of a block of A and a block of C needs:
+ * multiply: a warp computes a row of C. A lane sums TILE scalars of one column of a block in
+ * registers, over the blocks of A's row in their order, then those of another one. A table in shared
+ * memory says which block of B each pair of a block of A and a block of C needs:
  *
- *              C:  column 3   column 8   column 9        table[q * WINDOW + c]: the place of C's
+ *              C:  column 3   column 8   column 9        table[q * COLUMNS + c]: the place of C's
  *     A: block 0       0          1          -           column in the row of B that block q of A
  *        block 1       -          0          1           multiplies; -1: B has no such block
  */
 #define REAL 8
 #include "common.cuh"
 
-enum { SIZE = HEIGHT * WIDTH, LEFT = HEIGHT * INNER, WARP = 32 };
+enum { SIZE = HEIGHT * WIDTH, LEFT = HEIGHT * INNER, WARP = 32, WARPS = THREADS / WARP };
 enum {
-    PIECES = (HEIGHT + 7) / 8, /* of a column, each a thread's */
+    PAIRS = (LEFT + 1) / 2,    /* of a block of A in shared memory */
+    PIECES = (HEIGHT + 7) / 8, /* of a column, each a lane's */
     TILE = (HEIGHT + PIECES - 1) / PIECES,
-    OWNERS = WIDTH * PIECES, /* threads a block of C */
-    WINDOW = THREADS / OWNERS,
-    SPLIT = THREADS / CHUNK,                       /* threads that read a row of B's columns */
-    BATCH = INNER <= 3 ? 4 : INNER <= 6 ? 2 : 1, /* blocks of B that a thread loads at a time */
-    RESIDENT = LEFT <= 36 ? 768 / THREADS : 1    /* thread blocks an SM: 80 registers a thread */
+    OWNERS = WIDTH * PIECES, /* pieces of a block of C */
+    SPLIT = WARP / CHUNK,    /* lanes that read a row of B's columns */
+    BATCH = LEFT <= 9 ? 4 : INNER <= 6 ? 2 : 1, /* blocks of B that a lane loads at a time */
+    /* Thread blocks an SM: 80 registers a thread, or 100. */
+    RESIDENT = LEFT <= 9 ? 768 / THREADS : LEFT <= 36 ? 640 / THREADS : 1
 };
+
+/* Two scalars in one load. */
+typedef struct ALIGNED(16) pair {
+    real first, second;
+} pair;
 
 /* The position of `column` among a row's sorted columns; the last one not larger where it is not
  * among them. */
@@ -51,58 +58,65 @@ typedef struct multiply_args {
     const long long *c_offsets;
     const int *c_columns;
     real *c;
+    long long rows;
 } multiply_args;
 
-/* What a thread block has in shared memory. */
+/* What a warp has in shared memory. */
 typedef struct multiply_memory {
-    real *blocks;      /* of A: a chunk */
+    pair *blocks;      /* of A: a chunk */
     long long *starts; /* the first block of the row of B that each of them multiplies */
     int *table;
-    int *columns; /* of C: a window */
+    int *columns; /* of C */
 } multiply_memory;
 
 /* Copies a chunk of A's row and empties the table. */
-DEVICE void begin_chunk(const multiply_args *a, const multiply_memory *m, long long first, int chunk)
+DEVICE void begin_chunk(const multiply_args *a, const multiply_memory *m, int lane, long long first,
+                        int chunk)
 {
-    for (int t = (int)threadIdx.x; t < chunk * LEFT; t += THREADS)
-        m->blocks[t] = READ_ONLY(a->a + first * LEFT + t);
-    for (int t = (int)threadIdx.x; t < chunk * WINDOW; t += THREADS)
+    real *blocks = &m->blocks->first;
+    for (int t = lane; t < chunk * LEFT; t += WARP)
+        blocks[t / LEFT * (2 * PAIRS) + t % LEFT] = READ_ONLY(a->a + first * LEFT + t);
+    for (int t = lane; t < chunk * COLUMNS; t += WARP)
         m->table[t] = -1;
 }
 
-/* Fills the table: SPLIT threads a block of A. Blocks of one row of B have different columns, so
- * that no two threads write to one place. */
-DEVICE void fill_table(const multiply_args *a, const multiply_memory *m, long long first, int chunk,
-                       int width)
+/* Fills the table: SPLIT lanes a block of A. Blocks of one row of B have different columns, so that
+ * no two lanes write to one place. */
+DEVICE void fill_table(const multiply_args *a, const multiply_memory *m, int lane, long long first,
+                       int chunk, int width)
 {
-    const int q = (int)threadIdx.x / SPLIT;
+    const int q = lane / SPLIT;
     if (q >= chunk)
         return;
     const int j = READ_ONLY(a->a_columns + first + q);
     const long long start = READ_ONLY(a->b_offsets + j);
     const int length = (int)(READ_ONLY(a->b_offsets + j + 1) - start);
-    if (threadIdx.x % SPLIT == 0)
+    if (lane % SPLIT == 0)
         m->starts[q] = start;
-    for (int l = (int)threadIdx.x % SPLIT; l < length; l += SPLIT) {
+    for (int l = lane % SPLIT; l < length; l += SPLIT) {
         const int column = READ_ONLY(a->b_columns + start + l);
         const int at = find_column(m->columns, width, column);
         if (m->columns[at] == column)
-            m->table[q * WINDOW + at] = l;
+            m->table[q * COLUMNS + at] = l;
     }
 }
 
-/* Adds a chunk's products to the thread's sums: rows `top` to top + TILE - 1 of column j of block c
- * of the window. Loads of a batch are in flight together. */
+/* Adds a chunk's products to `to`: rows `top` to top + TILE - 1 of column j of block c. `fresh`: there
+ * is nothing yet. Loads of a batch are in flight together. */
 DEVICE void add_products(const multiply_args *a, const multiply_memory *m, int chunk, int c, int j,
-                         int top, real *sums)
+                         int top, int fresh, real *to)
 {
+    real sums[TILE];
+    UNROLL
+    for (int i = 0; i < TILE; i++)
+        sums[i] = fresh || top + i >= HEIGHT ? 0 : to[i];
     NO_UNROLL
     for (int q = 0; q < chunk; q += BATCH) {
         int place[BATCH];
         real right[BATCH][INNER];
         UNROLL
         for (int s = 0; s < BATCH; s++) {
-            place[s] = q + s < chunk ? m->table[(q + s) * WINDOW + c] : -1;
+            place[s] = q + s < chunk ? m->table[(q + s) * COLUMNS + c] : -1;
             if (place[s] < 0)
                 continue;
             const real *from = a->b + ((m->starts[q + s] + place[s]) * WIDTH + j) * INNER;
@@ -114,7 +128,7 @@ DEVICE void add_products(const multiply_args *a, const multiply_memory *m, int c
         for (int s = 0; s < BATCH; s++) {
             if (place[s] < 0)
                 continue;
-            const real *left = m->blocks + (q + s) * LEFT + top;
+            const real *left = &m->blocks[(q + s) * PAIRS].first + (PIECES > 1 ? top : 0);
             UNROLL
             for (int d = 0; d < INNER; d++) {
                 UNROLL
@@ -124,43 +138,46 @@ DEVICE void add_products(const multiply_args *a, const multiply_memory *m, int c
             }
         }
     }
+    UNROLL
+    for (int i = 0; i < TILE; i++)
+        if (PIECES * TILE == HEIGHT || top + i < HEIGHT)
+            to[i] = sums[i];
 }
 
 KERNEL(multiply, multiply_args, THREADS, RESIDENT)
 {
-    SHARED(real, blocks, CHUNK *LEFT);
-    SHARED(long long, starts, CHUNK);
-    SHARED(int, table, CHUNK *WINDOW);
-    SHARED(int, columns, WINDOW);
-    const multiply_memory memory = {blocks, starts, table, columns};
-    const long long row = blockIdx.x, first = a.c_offsets[row], end = a.a_offsets[row + 1];
+    SHARED(pair, blocks, WARPS *CHUNK *PAIRS);
+    SHARED(long long, starts, WARPS *CHUNK);
+    SHARED(int, table, WARPS *CHUNK *COLUMNS);
+    SHARED(int, columns, WARPS *COLUMNS);
+    const int warp = (int)threadIdx.x / WARP, lane = (int)threadIdx.x % WARP;
+    const multiply_memory m = {blocks + warp * (CHUNK * PAIRS), starts + warp * CHUNK,
+                               table + warp * (CHUNK * COLUMNS), columns + warp * COLUMNS};
+    const long long row = (long long)blockIdx.x * WARPS + warp;
+    if (row >= a.rows)
+        return;
+    const long long first = a.c_offsets[row], begin = a.a_offsets[row], end = a.a_offsets[row + 1];
     const int count = (int)(a.c_offsets[row + 1] - first);
-    const int c = (int)threadIdx.x / OWNERS, j = (int)threadIdx.x % OWNERS % WIDTH;
-    const int top = (int)threadIdx.x % OWNERS / WIDTH * TILE;
     NO_UNROLL
-    for (int before = 0; before < count; before += WINDOW) {
-        const int width = count - before < WINDOW ? count - before : WINDOW;
-        real sums[TILE];
-        UNROLL
-        for (int i = 0; i < TILE; i++)
-            sums[i] = 0;
-        for (int t = (int)threadIdx.x; t < width; t += THREADS)
-            columns[t] = a.c_columns[first + before + t];
+    for (int before = 0; before < count; before += COLUMNS) {
+        const int width = count - before < COLUMNS ? count - before : COLUMNS;
+        for (int t = lane; t < width; t += WARP)
+            m.columns[t] = a.c_columns[first + before + t];
         NO_UNROLL
-        for (long long p = a.a_offsets[row]; p < end; p += CHUNK) {
+        for (long long p = begin; p < end; p += CHUNK) {
             const int chunk = end - p < CHUNK ? (int)(end - p) : CHUNK;
-            begin_chunk(&a, &memory, p, chunk);
-            __syncthreads();
-            fill_table(&a, &memory, p, chunk, width);
-            __syncthreads();
-            if (c < width)
-                add_products(&a, &memory, chunk, c, j, top, sums);
-            __syncthreads();
+            begin_chunk(&a, &m, lane, p, chunk);
+            __syncwarp(0xffffffffu);
+            fill_table(&a, &m, lane, p, chunk, width);
+            __syncwarp(0xffffffffu);
+            NO_UNROLL
+            for (int u = lane; u < width * OWNERS; u += WARP) {
+                const int c = u / OWNERS, j = u % OWNERS % WIDTH, top = u % OWNERS / WIDTH * TILE;
+                add_products(&a, &m, chunk, c, j, top, p == begin,
+                             a.c + (first + before + c) * SIZE + j * HEIGHT + top);
+            }
+            __syncwarp(0xffffffffu);
         }
-        UNROLL
-        for (int i = 0; i < TILE; i++)
-            if (c < width && top + i < HEIGHT)
-                a.c[(first + before + c) * SIZE + j * HEIGHT + top + i] = sums[i];
     }
 }
 

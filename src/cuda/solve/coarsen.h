@@ -12,6 +12,7 @@ typedef struct tess_coarsen_matrix {
 } tess_coarsen_matrix;
 
 enum { TESS_COARSEN_FLAT = 256 }; /* threads a thread block where one has its own scalars or rows */
+enum { TESS_COARSEN_COLUMNS = 16 }; /* blocks of a row of C that multiply takes at a time */
 
 /* Of HEIGHT x INNER times INNER x WIDTH blocks. */
 void tess_coarsen_defines(int32_t height, int32_t inner, int32_t width, char *text, size_t size);
