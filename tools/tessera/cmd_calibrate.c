@@ -204,7 +204,7 @@ static const cli_option options[] = {
     {"classes", OPTION_TEXT, offsetof(calibrate_args, classes), "LIST",
      "only these kernel classes, as in sliced,stream; others stay as they are", 0, 0},
     {"megabytes", OPTION_REAL, offsetof(calibrate_args, megabytes), "N",
-     "the largest product measured (default: nine times the cache, 64 to 1000)", 1, 1000000},
+     "the largest product measured (default: ten times the cache, at least 64)", 1, 1000000},
     {"quick", OPTION_FLAG, offsetof(calibrate_args, quick), NULL,
      "a second or two: scale the model that stands in for this device", 0, 0},
     {"out", OPTION_TEXT, offsetof(calibrate_args, out), "FILE",
