@@ -17,6 +17,10 @@ typedef struct dealt {
     int64_t firsts[DEALT_MOST + 1]; /* block rows */
     test_team *team;
     const char *device, *form; /* NULL: the default */
+    int devices;               /* of a kind, "cuda:": part r is on number r % devices; 0: on `device` */
+    const char *last_device;   /* that of the last part; NULL: as the others' */
+    tess_effort effort;        /* of the plans: a search, or a guess */
+    void (*opened)(struct dealt *d, int rank); /* the part's device is open; NULL: nothing to do */
     /* What the parts saw. */
     tess_status status[DEALT_MOST];
     char error[DEALT_MOST][1024];
@@ -48,6 +52,11 @@ int64_t dealt_row(const dealt *d, int rank);
 /* A body: y = alpha A x + beta y of the whole vectors x and y, for k = -1 by A's transpose, for k =
  * 0 with x . y in `dot`, for k > 1 of k vectors. */
 tess_status dealt_products(dealt *d, int rank, tess_part *part, tess_plan *plan);
+/* A body: solves A y = x by d->spec from y, which is 0; results are those of each part. */
+tess_status dealt_solve(dealt *d, int rank, tess_part *part, tess_plan *plan);
+/* Runs that body on the ranges of d: the status is every part's and the expected one. Then x has
+ * converged, its true residual is small and is what every part says. */
+void dealt_check_solve(dealt *d, const char *spec, uint64_t seed, tess_status expected);
 /* Makes the parts and their plans and runs the body on all of them. */
 void dealt_run(dealt *d);
 

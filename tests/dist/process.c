@@ -30,6 +30,8 @@ static void pointers_by_part_are_checked(void **state)
     tess_device *device = test_device(ctx, "cpu:1,1"), *whole = test_device(ctx, "cpu:1");
     tess_plan *plan, *single;
     tess_plan_part part;
+    tess_solver *solver;
+    tess_result result;
     double *v = test_vector(4 * A->rows, TESS_F64, 1), dot;
     const void *x[2] = {v, v + A->rows};
     void *y[2] = {v + 2 * A->rows, NULL};
@@ -46,6 +48,19 @@ static void pointers_by_part_are_checked(void **state)
     assert_int_equal(tess_spmv_parts(plan, 1, NULL, 0, y), TESS_ERR_ARGUMENT);
     assert_int_equal(tess_dot_parts(plan, x, x, NULL), TESS_ERR_ARGUMENT);
     assert_int_equal(tess_dot_parts(plan, x, x, &dot), TESS_OK);
+    assert_int_equal(tess_solver_create(plan, "cg", &solver), TESS_OK);
+    assert_int_equal(tess_solver_solve_parts(solver, x, NULL, &result), TESS_ERR_ARGUMENT);
+    assert_int_equal(tess_solver_solve_parts(solver, x, y, &result), TESS_ERR_ARGUMENT);
+    assert_non_null(strstr(tess_ctx_error(ctx), "NULL"));
+    tess_solver_destroy(solver);
+    assert_int_equal(tess_solver_create(plan, "cg:inner=f32", &solver), TESS_OK);
+    assert_int_equal(tess_solver_solve_parts(solver, x, y, &result), TESS_ERR_UNSUPPORTED);
+    assert_non_null(strstr(tess_ctx_error(ctx), "whole vectors"));
+    tess_solver_destroy(solver);
+    assert_int_equal(tess_solver_create(single, "cg", &solver), TESS_OK);
+    assert_int_equal(tess_solver_solve_parts(solver, x, y, &result), TESS_ERR_ARGUMENT);
+    assert_non_null(strstr(tess_ctx_error(ctx), "has one part"));
+    tess_solver_destroy(solver);
     tess_plan_destroy(plan);
     tess_plan_destroy(single);
     tess_device_close(device);
