@@ -156,8 +156,8 @@ static void count_gpu(void *user, const tess_device_entry *entry)
     *(int *)user += entry->available && strncmp(entry->name, "cuda:", 5) == 0;
 }
 
-/* The device of this rank, of those that --device names for the ranks of a node: "cuda" is all GPUs,
- * "cuda:0,2" and "cpu:2,1" are lists. */
+/* The device of this rank, of those that --device names for the ranks of a node: "cuda" is all
+ * GPUs, "cuda:0,2" and "cpu:2,1" are lists. */
 static tess_status name_device(const run_state *r, char *name, size_t size)
 {
     const char *given = r->args.device, *colon = strchr(given, ':');

@@ -34,8 +34,8 @@ struct tess_plan {
     const tess_matrix *matrix;
     int64_t all_rows; /* the matrix's, or those of all parts where it is one part's (dist/) */
     tess_device
-        *local; /* of a part: that of its own block, where its vectors are; NULL: the host */
-    tess_plan *block;    /* of a part: the plan of its own square block; NULL: the matrix is whole */
+        *local;       /* of a part: that of its own block, where its vectors are; NULL: the host */
+    tess_plan *block; /* of a part: the plan of its own square block; NULL: the matrix is whole */
     const void *values;  /* the matrix's, or those of the last update */
     int64_t version;     /* of the matrix when its values were last taken */
     int64_t updates;     /* how often they were taken since the plan was made; solvers look at it */
@@ -183,8 +183,8 @@ struct tess_backend {
      * not compute then has no solvers. */
     const struct tess_space_ops *space;
 
-    /* The same for one part of a plan whose other parts are on devices of the same kind; NULL: parts
-     * keep them in the host's memory. */
+    /* The same for one part of a plan whose other parts are on devices of the same kind; NULL:
+     * parts keep them in the host's memory. */
     const struct tess_space_ops *part_space;
 
     /* What such a part exchanges with others. Collective. NULL: messages of host memory

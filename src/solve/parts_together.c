@@ -164,8 +164,8 @@ static tess_status solve_all(tess_solver *solver, const solving *s, tess_result 
 
 static tess_status solve(tess_solver *solver, const void *b, void *x, tess_result *result)
 {
-    return solve_all(solver,
-                     &(solving){.solver = solver, .t = solver->outer_state, .b = b, .x = x}, result);
+    return solve_all(solver, &(solving){.solver = solver, .t = solver->outer_state, .b = b, .x = x},
+                     result);
 }
 
 tess_status tess_solver_solve_parts(tess_solver *solver, const void *const *b, void *const *x,
@@ -189,8 +189,8 @@ tess_status tess_solver_solve_parts(tess_solver *solver, const void *const *b, v
     if (solver->updates != solver->plan->updates)
         TESS_TRY(tess_solver_update(solver, NULL));
     return solve_all(
-        solver,
-        &(solving){.solver = solver, .t = solver->outer_state, .b_parts = b, .x_parts = x}, result);
+        solver, &(solving){.solver = solver, .t = solver->outer_state, .b_parts = b, .x_parts = x},
+        result);
 }
 
 const tess_outer tess_outer_parts = {open, close, update, solve, NULL};

@@ -115,8 +115,8 @@ void tess_rounds_finish(tess_rounds *rounds, double started, tess_result *result
 bool tess_plan_is_part(const tess_plan *plan);
 /* Fails where the options need the whole matrix on one part. Collective. */
 tess_status tess_parts_check(tess_plan *plan, const tess_solve_options *options);
-/* Sets up the preconditioner, on all parts or on none. What shapes a method's steps is then the same
- * on all of them. Collective. */
+/* Sets up the preconditioner, on all parts or on none. What shapes a method's steps is then the
+ * same on all of them. Collective. */
 tess_status tess_parts_set_up_pc(tess_solver *solver);
 /* auto on several parts: CG where A is symmetric with a positive diagonal, as two products with
  * random vectors tell, GMRES otherwise. Collective. */

@@ -28,6 +28,10 @@ void dealt_ranges(dealt *d, uint64_t seed)
 dealt dealt_open(const tess_matrix *A, int size, uint64_t seed)
 {
     dealt d = {.A = A, .size = size, .alpha = 1, .effort = TESS_EFFORT_ESTIMATE};
+    /* A device of processors reads its performance model when a plan is made, which takes longer
+     * than most tests of parts; the reference backend has none. */
+    if (seed % 4 != 0 && !getenv("TEST_ALL"))
+        d.device = "ref";
     for (int r = 0; r < DEALT_MOST; r++)
         d.allocation_fails[r] = -1;
     dealt_ranges(&d, seed);

@@ -17,9 +17,9 @@ typedef struct dealt {
     int64_t firsts[DEALT_MOST + 1]; /* block rows */
     test_team *team;
     const char *device, *form; /* NULL: the default */
-    int devices;               /* of a kind, "cuda:": part r is on number r % devices; 0: on `device` */
-    const char *last_device;   /* that of the last part; NULL: as the others' */
-    tess_effort effort;        /* of the plans: a search, or a guess */
+    int devices; /* of a kind, "cuda:": part r is on number r % devices; 0: on `device` */
+    const char *last_device;                   /* that of the last part; NULL: as the others' */
+    tess_effort effort;                        /* of the plans: a search, or a guess */
     void (*opened)(struct dealt *d, int rank); /* the part's device is open; NULL: nothing to do */
     /* What the parts saw. */
     tess_status status[DEALT_MOST];
@@ -41,7 +41,8 @@ typedef struct dealt {
 
 /* Contiguous ranges drawn at random, empty ones included. */
 void dealt_ranges(dealt *d, uint64_t seed);
-/* A in such ranges, with a team; test_team_destroy(d.team) ends it. */
+/* A in such ranges, with a team; test_team_destroy(d.team) ends it. Every fourth seed is on cpu:1,
+ * the others on ref. */
 dealt dealt_open(const tess_matrix *A, int size, uint64_t seed);
 /* Fails with the sentence of a part that did not do its work. */
 void dealt_ok(const dealt *d, uint64_t seed);

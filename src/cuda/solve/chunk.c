@@ -19,8 +19,7 @@ tess_status tess_cuda_put_iterations(tess_space *space, const tess_stretch *stre
 {
     for (int64_t i = position; i < position + iterations; i++) {
         const tess_unit_list *list;
-        TESS_TRY(
-            tess_cuda_need_list(space, &stretch->lists[i % stretch->cycle], stretch, &list));
+        TESS_TRY(tess_cuda_need_list(space, &stretch->lists[i % stretch->cycle], stretch, &list));
         TESS_TRY(tess_cuda_run_list(space, list, stretch->systems, stretch->count));
     }
     return TESS_OK;

@@ -256,9 +256,9 @@ static tess_status offer_sums(tess_cuda_halo *h, const tess_cuda_halo_call *c)
             multiply_transposed(h, h->plan->outside, c->alpha, h->boundary, 0, out, h->copies));
         void *pinned = h->ranks ? h->ranks->pinned : (void *)(uintptr_t)h->mine.stage;
         if (pinned)
-            TESS_TRY(TESS_CU(h->mine.cuda,
-                             cuMemcpyDtoHAsync(pinned, out, (size_t)part->halo * row_block(h, 1),
-                                               h->copies)));
+            TESS_TRY(TESS_CU(
+                h->mine.cuda,
+                cuMemcpyDtoHAsync(pinned, out, (size_t)part->halo * row_block(h, 1), h->copies)));
     }
     return record(h, h->mine.packed, h->copies);
 }
@@ -272,7 +272,7 @@ static tess_status add_sums(tess_cuda_halo *h, const tess_cuda_halo_call *c, int
     int64_t at = peer->first;
     if (other)
         at = tess_peer_first(other->part->receives, other->part->receive_count, part->comm.rank);
-    const cu_pointer from = !other                  ? h->mine.stage
+    const cu_pointer from = !other                   ? h->mine.stage
                             : reaches(h, peer->rank) ? other->rows
                                                      : other->stage;
     const row_move adding = {
@@ -294,8 +294,7 @@ static tess_status multiply_backwards(tess_cuda_halo *h, const tess_cuda_halo_ca
     const tess_part *part = h->plan->part;
     tess_status status = offer_sums(h, c);
     if (status == TESS_OK)
-        status =
-            multiply_transposed(h, h->plan->own, c->alpha, c->x, c->beta, c->y, stream_of(h));
+        status = multiply_transposed(h, h->plan->own, c->alpha, c->x, c->beta, c->y, stream_of(h));
     if (h->ranks)
         status = tess_cuda_ranks_exchange(h, true, status);
     TESS_TRY(status);
@@ -346,8 +345,7 @@ tess_status tess_cuda_halo_sum(tess_cuda_halo *h, const tess_finish_call *call, 
     tess_cuda_launch launch;
     snprintf(defines, sizeof defines, "-DTHREADS=%d -DPARTS=%d -DDOTS=%d", SUM_THREADS,
              TESS_PARTS_MOST, TESS_PASS_DOTS);
-    const tess_status status =
-        tess_cuda_helper(h->mine.cuda, "sums.cu", defines, "add_sums", &add);
+    const tess_status status = tess_cuda_helper(h->mine.cuda, "sums.cu", defines, "add_sums", &add);
     if (h->ranks)
         TESS_TRY(tess_cuda_ranks_sum(h, dots, status));
     TESS_TRY(status);

@@ -117,8 +117,8 @@ tess_status tess_cuda_ranks_make(tess_cuda_halo *halo);
 /* The channels between them. Collective. */
 tess_status tess_cuda_ranks_open(tess_cuda_halo *halo);
 void tess_cuda_ranks_close(tess_cuda_halo *halo);
-/* Rows, or sums of the transpose, to and from the others. `status`: of what was put into the streams
- * before; whatever it is, the messages travel, since others wait for them. */
+/* Rows, or sums of the transpose, to and from the others. `status`: of what was put into the
+ * streams before; whatever it is, the messages travel, since others wait for them. */
 tess_status tess_cuda_ranks_exchange(tess_cuda_halo *halo, bool backwards, tess_status status);
 /* The part's `dots` sums become those of all parts, in its mail; the stream is waited for. Fails on
  * all parts where one has failed; `status` is of what was done before. */

@@ -89,10 +89,11 @@ static tess_status make_common(tess_cuda_halo *h)
     for (int r = 0; r < part->comm.size; r++)
         reached = reached && h->all[r]->reaches[part->comm.rank];
     if (!reached)
-        TESS_TRY(tess_cuda_halo_shared(h, false, (size_t)most * row_block(h), &h->pinned[2], &h->mine.stage));
+        TESS_TRY(tess_cuda_halo_shared(h, false, (size_t)most * row_block(h), &h->pinned[2],
+                                       &h->mine.stage));
     for (int i = 0; i < 2; i++)
         TESS_TRY(tess_cuda_halo_shared(h, reached, TESS_PASS_DOTS * sizeof(double), &h->pinned[i],
-                             &h->mine.mail[i]));
+                                       &h->mine.mail[i]));
     TESS_TRY(allocate(h, part->halo, sizeof *part->sent, &h->taken_list));
     for (int i = 0; i < part->receive_count; i++) {
         const tess_part_peer *peer = &part->receives[i];

@@ -24,8 +24,8 @@ tess_status tess_cuda_ranks_make(tess_cuda_halo *h)
                  received = (size_t)part->halo * row_block(h);
     TESS_TRY(tess_cuda_halo_shared(h, device, sent, &h->ranks->pinned_stage, &h->mine.stage));
     if (!device)
-        TESS_TRY(TESS_CU(h->mine.cuda,
-                         cuMemAllocHost(&h->ranks->pinned, received > 0 ? received : 1)));
+        TESS_TRY(
+            TESS_CU(h->mine.cuda, cuMemAllocHost(&h->ranks->pinned, received > 0 ? received : 1)));
     for (int i = 0; i < 2; i++)
         TESS_TRY(tess_cuda_halo_shared(h, false, TESS_PASS_DOTS * sizeof(double), &h->pinned[i],
                                        &h->mine.mail[i]));

@@ -180,8 +180,9 @@ static tess_status download(tess_space *space, int v, int system, void *to)
     tess_cuda_space *state = tess_cuda_space_of(space);
     bool entered;
     TESS_TRY(tess_cuda_space_enter(state, &entered));
-    return tess_cuda_space_leave(state, entered, copy_out(space, tess_cuda_vector(space, v, system), to,
-                                 (size_t)space->rows * tess_type_size(space->type)));
+    return tess_cuda_space_leave(state, entered,
+                                 copy_out(space, tess_cuda_vector(space, v, system), to,
+                                          (size_t)space->rows * tess_type_size(space->type)));
 }
 
 static tess_status read_slots(tess_space *space, int system, double *to)
@@ -190,7 +191,8 @@ static tess_status read_slots(tess_space *space, int system, double *to)
     const size_t bytes = (size_t)space->slots * sizeof *to;
     bool entered;
     TESS_TRY(tess_cuda_space_enter(state, &entered));
-    return tess_cuda_space_leave(state, entered, copy_out(space, tess_cuda_slots(space, system), to, bytes));
+    return tess_cuda_space_leave(state, entered,
+                                 copy_out(space, tess_cuda_slots(space, system), to, bytes));
 }
 
 static tess_status write_slots(tess_space *space, int system, const double *from)
@@ -235,8 +237,8 @@ static tess_status run(tess_space *space, const tess_steps *steps, const int *sy
     const double started = tess_seconds();
     bool entered;
     TESS_TRY(tess_cuda_space_enter(state, &entered));
-    const tess_status status = tess_cuda_space_leave(
-        state, entered, run_and_wait(space, steps, systems, count));
+    const tess_status status =
+        tess_cuda_space_leave(state, entered, run_and_wait(space, steps, systems, count));
     tess_cuda_account(space, steps, count, tess_seconds() - started);
     return status;
 }

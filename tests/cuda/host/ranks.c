@@ -1,6 +1,6 @@
-/* Parts on GPUs that know each other by messages alone, as MPI ranks do: threads of a test, each with
- * a context and a device of its own, on the fake driver. Teams of an odd number exchange buffers in
- * device memory, those of an even number pinned memory. */
+/* Parts on GPUs that know each other by messages alone, as MPI ranks do: threads of a test, each
+ * with a context and a device of its own, on the fake driver. Teams of an odd number exchange
+ * buffers in device memory, those of an even number pinned memory. */
 #include "dealt.h"
 #include "matrices.h"
 #include "session.h"

@@ -114,9 +114,10 @@ static tess_status take_block(tess_plan **plan)
     if (!block)
         return TESS_OK;
     if (!(*plan)->local && block->device->threads < 1)
-        return tess_fail(block->ctx, TESS_ERR_UNSUPPORTED,
-                         "pc=amg: the solver's vectors are in host memory and the part's blocks on a "
-                         "GPU: take product form halo, and GPUs for all parts");
+        return tess_fail(
+            block->ctx, TESS_ERR_UNSUPPORTED,
+            "pc=amg: the solver's vectors are in host memory and the part's blocks on a "
+            "GPU: take product form halo, and GPUs for all parts");
     *plan = block;
     return tess_plan_host_values(block);
 }
