@@ -4,6 +4,7 @@
     ./run bench-parts                             builds what is needed, measures this machine's CPU, writes the page
     bench/parts.py --cpu NAME                     the same with what is in build/bin: 4 to 6 minutes on two cores
     bench/parts.py --cuda NAME --device cuda:0    the parts of one GPU and the model for two of them
+    ./run bench-parts --cpu NAME --cuda NAME      both: the model's table for cpu:1,1, MPI ranks and cuda:0,0
     bench/parts.py                                the page alone, from bench/results/parts-*.json
 
 On a CPU, `tessera_bench_ranks` runs four ways in turns in one MPI program: one process with a thread a core, one process with

@@ -916,6 +916,11 @@ TESS_API tess_status tess_solver_solve(tess_solver *solver, const void *b, void 
  * gmres, fgmres, dgmres and inner=f32 solve one system after the other. */
 TESS_API tess_status tess_solver_solve_many(tess_solver *solver, int k, const void *B, int64_t ldb,
                                             void *X, int64_t ldx, tess_result *results);
+/* With vectors by part, for plans on a device of several parts (tess_spmv_parts): b[r] and x[r] are
+ * the rows of part r, in memory of its device or of the host. For a method and a preconditioner:
+ * auto, scale=, order=, pivot= and inner= take whole vectors. */
+TESS_API tess_status tess_solver_solve_parts(tess_solver *solver, const void *const *b,
+                                             void *const *x, tess_result *result);
 /* The next time step: new values for the plan, as in tess_plan_update_values, and the
  * preconditioner computed again in the same pattern. NULL: the values that the plan has, or its
  * matrix was given since. Without this call a solve has the plan's present values all the same, and
@@ -1355,6 +1360,8 @@ typedef struct tess_comm {
     tess_status (*start)(void *user, void *channel);
     tess_status (*wait)(void *user, void *channel);
     void (*close)(void *user, void *channel);
+    /* 1: the buffers of channels may be in a GPU's memory. */
+    int device_memory;
 } tess_comm;
 
 /* The block rows of one part. Block k of block row i, row_offsets[i] <= k < row_offsets[i+1], is at

@@ -36,7 +36,8 @@ struct tess_plan {
     const tess_matrix *matrix;
     int64_t all_rows; /* the matrix's, or those of all parts where it is one part's (dist/) */
     tess_device
-        *local; /* of a part: that of its own block, where its vectors are; NULL: the host */
+        *local;       /* of a part: that of its own block, where its vectors are; NULL: the host */
+    tess_plan *block; /* of a part: the plan of its own square block; NULL: the matrix is whole */
     const void *values;  /* the matrix's, or those of the last update */
     int64_t version;     /* of the matrix when its values were last taken */
     int64_t updates;     /* how often they were taken since the plan was made; solvers look at it */
@@ -170,6 +171,8 @@ struct tess_backend {
     tess_status (*sum_start)(tess_plan *plan, const double *values, int count);
     tess_status (*sum_wait)(tess_plan *plan, double *values);
     int sum_most;
+    /* values[i] becomes the largest of all parts. */
+    tess_status (*most)(tess_plan *plan, double *values, int count);
     /* Returns `status`, or the failure of the first part that has one, with its sentence. */
     tess_status (*agree)(tess_plan *plan, tess_status status);
 
@@ -184,10 +187,13 @@ struct tess_backend {
      * not compute then has no solvers. */
     const struct tess_space_ops *space;
 
-    /* The same for one part of a plan whose other parts are in this process, on devices of the same
-     * kind; NULL: parts keep them in the host's memory. */
+    /* The same for one part of a plan whose other parts are on devices of the same kind; NULL:
+     * parts keep them in the host's memory. */
     const struct tess_space_ops *part_space;
 
+    /* What such a part exchanges with others. Collective. NULL: messages of host memory
+     * (dist/product.c). */
+    tess_status (*part_open)(tess_plan *plan);
     /* A product of such a part, vectors in the device's memory or the host's. NULL: it is made of
      * those of the part's blocks, and of messages (dist/product.c). */
     tess_status (*part_multiply)(tess_plan *plan, const tess_part_product *product);

@@ -197,6 +197,13 @@ static inline tess_status tess_plan_host_values(tess_plan *plan)
     return backend->host_values ? backend->host_values(plan) : TESS_OK;
 }
 
+/* Returns `status`; of a part: or the failure of the first part that has one. Collective there. */
+static inline tess_status tess_pc_agree(tess_plan *plan, tess_status status)
+{
+    const tess_backend *backend = plan->device->backend;
+    return backend->agree ? backend->agree(plan, status) : status;
+}
+
 /* An `append` of one PRECONDITION step. */
 void tess_pc_append_step(const tess_pc *pc, tess_steps *steps, int r, int z, bool transpose);
 

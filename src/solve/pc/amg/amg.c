@@ -111,9 +111,26 @@ static void write_text(tess_amg *amg)
     write_times(amg);
 }
 
+/* Of a part: the plan of its own block, on which all levels stand. Its products take vectors where
+ * the solver has them. */
+static tess_status take_block(tess_plan **plan)
+{
+    tess_plan *block = (*plan)->block;
+    if (!block)
+        return TESS_OK;
+    if (!(*plan)->local && block->device->threads < 1)
+        return tess_fail(
+            block->ctx, TESS_ERR_UNSUPPORTED,
+            "pc=amg: the solver's vectors are in host memory and the part's blocks on a "
+            "GPU: take product form halo, and GPUs for all parts");
+    *plan = block;
+    return tess_plan_host_values(block);
+}
+
 static tess_status set_up(tess_plan *plan, tess_pc *pc)
 {
     tess_amg *amg;
+    TESS_TRY(take_block(&plan));
     TESS_TRY(TESS_CALLOC(pc->ctx, 1, &amg));
     amg->ctx = pc->ctx;
     pc->state = amg;
@@ -127,6 +144,7 @@ static tess_status set_up(tess_plan *plan, tess_pc *pc)
 
 static tess_status update(tess_plan *plan, tess_pc *pc)
 {
+    TESS_TRY(take_block(&plan));
     TESS_TRY(tess_amg_update(plan, pc, pc->state));
     write_text(pc->state);
     return TESS_OK;
