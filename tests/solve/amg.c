@@ -142,16 +142,51 @@ static void isolated_and_empty_rows_do_no_harm(void **state)
 
 static void every_run_has_the_same_bits(void **state)
 {
-    amg_run r = amg_run_generate(test_ctx(state), "elasticity:n=8");
-    amg_run_within(&r, "elasticity:n=8", "cg:pc=amg,bottom=100", 20);
-    double *first = malloc((size_t)r.A->rows * sizeof *first);
-    memcpy(first, r.x, (size_t)r.A->rows * sizeof *first);
-    for (int i = 0; i < 3; i++) {
-        amg_run_within(&r, "elasticity:n=8", "cg:pc=amg,bottom=100", 20);
-        assert_memory_equal(first, r.x, (size_t)r.A->rows * sizeof *first);
+    static const char *const inputs[] = {"elasticity:n=8", "diffusion:n=20,free=1"};
+    for (size_t k = 0; k < (amg_run_few() ? 1 : 2); k++) {
+        amg_run r = amg_run_generate(test_ctx(state), inputs[k]);
+        amg_run_within(&r, inputs[k], "cg:pc=amg,bottom=100", 20);
+        double *first = malloc((size_t)r.A->rows * sizeof *first);
+        memcpy(first, r.x, (size_t)r.A->rows * sizeof *first);
+        for (int i = 0; i < 3; i++) {
+            amg_run_within(&r, inputs[k], "cg:pc=amg,bottom=100", 20);
+            assert_memory_equal(first, r.x, (size_t)r.A->rows * sizeof *first);
+        }
+        free(first);
+        amg_run_close(test_ctx(state), &r);
     }
-    free(first);
-    amg_run_close(test_ctx(state), &r);
+}
+
+/* A mode that A maps to 0 is one on every level, weak entries or not. */
+static void the_kernel_of_a_singular_matrix_is_kept_on_every_level(void **state)
+{
+    static const char *const inputs[] = {"diffusion:n=20,free=1", "diffusion:n=17,free=1,aniso=20",
+                                         "diffusion:n=16,free=1,jump=30"};
+    if (amg_run_few())
+        skip();
+    for (size_t k = 0; k < sizeof inputs / sizeof *inputs; k++) {
+        amg_run r = amg_run_generate(test_ctx(state), inputs[k]);
+        amg_run_solve(&r, inputs[k], "cg:pc=amg,bottom=20");
+        const tess_amg *amg = amg_run_hierarchy(&r);
+        double largest = 0; /* sum of the absolute values of a row of the finest level */
+        assert_true(amg->levels >= 3);
+        for (int i = 0; i < amg->levels; i++) {
+            const tess_matrix *A = amg->level[i].A;
+            const double *mode = amg->level[i].modes, *a = A->values;
+            for (int64_t row = 0; row < A->rows; row++) {
+                double sum = 0, size = 0;
+                for (int64_t at = A->row_offsets[row]; at < A->row_offsets[row + 1]; at++) {
+                    sum += a[at] * mode[A->columns[at]];
+                    size += fabs(a[at] * mode[A->columns[at]]);
+                }
+                largest = i == 0 ? fmax(largest, size) : largest;
+                if (!(fabs(sum) <= 1e-12 * fmax(size, largest)))
+                    fail_msg("%s: level %d, row %lld: A times the mode is %.2e of %.2e", inputs[k],
+                             i, (long long)row, sum, size);
+            }
+        }
+        amg_run_close(test_ctx(state), &r);
+    }
 }
 
 /* Groups and patterns stay, numbers are those of a new hierarchy. */
@@ -289,6 +324,7 @@ int main(void)
         cmocka_unit_test(block_matrices_of_any_size_are_solved),
         cmocka_unit_test(isolated_and_empty_rows_do_no_harm),
         cmocka_unit_test(every_run_has_the_same_bits),
+        cmocka_unit_test(the_kernel_of_a_singular_matrix_is_kept_on_every_level),
         cmocka_unit_test(new_values_give_what_a_new_solver_gives),
         cmocka_unit_test(several_right_hand_sides_are_each_solved),
         cmocka_unit_test(modes_of_the_caller_count),
