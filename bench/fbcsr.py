@@ -2,7 +2,11 @@
 """Measures fbcsr and writes docs/performance/fbcsr.md. Standard library only.
 
     bench/fbcsr.py --matrices DIR                     on the CPU: every .mtx.gz of at least 10 000 non-zeros, the generated ones
-    bench/fbcsr.py --device cuda --name h200          on a GPU
+    bench/fbcsr.py --device cuda --name h200          on a GPU: both forms, slices and splits
+    bench/fbcsr.py --device profile:h200 --name h200 --describe --matrices DIR
+                                                      no GPU: what both forms store, into the results that are there
+    bench/fbcsr.py --device cuda --name h200 --limit 31 --matrices DIR
+                                                      31 inputs, spread evenly over the list
     bench/fbcsr.py --page                             only the page, from bench/results/fbcsr-*.json
 
 A matrix that is measured again replaces its earlier result, so that a file can be filled in pieces.
@@ -42,20 +46,23 @@ Written by `bench/fbcsr.py` from `bench/results/fbcsr-*.json`. How blocks are fo
 [formats.md](../formats.md). Every matrix is repeated along the diagonal until a product with CSR moves so much that it is
 beyond every cache.
 
-* *extracted*: share of the non-zeros in blocks. *fill*: non-zeros over stored cells of the blocks.
-* *bytes*: of the format's arrays, vectors not counted.
+* *extracted*: share of the non-zeros in blocks; on a GPU, with `fbcsr`, in diagonals and in runs of two columns or more.
+  *fill*: non-zeros over stored cells of these, the padding of slices included. *bytes*: of the arrays that the product's kernel
+  reads, vectors not counted. All three are of the object that is timed.
+* *fbcsr* is splits on a CPU. On a GPU it is slices, which know diagonals and runs only; *splits* are there a kernel of their own,
+  paper 001's: a launch a shape, on SplitOnce's blocks (formats.md).
 * *best BSR*: the aligned blocks with the fewest bytes, be that less than CSR's or not.
 * *× our CSR*: speed of y = A x with fbcsr over our fastest kernel on 1 × 1 blocks, the same for the others. All run in turn in
   the same process, medians of 5 rounds.
 * *planner*: the format of a plan that measures nothing (`ESTIMATE`). One that measures (`MEASURE`, the default) takes what it
   timed as the fastest.
-* Shapes are those of `auto`, which has one list for a CPU and another for a GPU (formats.md). With *none*, a plan in the format
+* Shapes are those of `auto`, which has one list for splits and another for slices (formats.md). With *none*, a plan in the format
   is CSR's, or refused on a GPU, and there is nothing to time.
 
-The H200's table is one run of one revision, all 114 matrices with the best BSR and cuSPARSE's CSR in 165 s: the kernels and
-lists of 66f81ab, timed and planned by 08af4f0. 144b947 gives all 114 the same lists, which was checked without a GPU. On a GPU
-our CSR is the fastest of the kernels sliced and multi_row, in long rows also warp_row and by_block. cuSPARSE's is
-CUSPARSE_SPMV_CSR_ALG1. The CPU's table is one run of 144b947, 80 MB moved.
+The H200's times are of one run of one revision, all 114 matrices with the best BSR and cuSPARSE's CSR in 165 s: the kernels and
+lists of 66f81ab, timed and planned by 08af4f0. These results do not say what slices store, so that these columns are empty until
+they are measured or counted (`--describe`) again. On a GPU our CSR is the fastest of the kernels sliced and multi_row, in long
+rows also warp_row and by_block. cuSPARSE's is CUSPARSE_SPMV_CSR_ALG1. The CPU's table is one run of 144b947, 80 MB moved.
 """
 
 REASONS = """
@@ -116,7 +123,7 @@ REASONS = """
   parameters took 40.8 us, CSR 38.8 in the same run. It moves the bytes at 3.5 TB/s, CSR at 4.1. bayer03 (54 % would be extracted)
   had 0.96 to 0.99. The planted matrix of four shapes (50 % extracted) has a list and is at 0.81, Si2 (41 %) at 1.00; no plan by
   estimate takes the format for them.
-* **Against BSR.** 1.28 times the best BSR on the same 76 matrices. BSR is faster by more than a percent on six, whose blocks are
+* **Against BSR.** 1.27 times the best BSR on the 82 matrices with shapes. BSR is faster by more than a percent on six, whose blocks are
   aligned and full: Trec6 0.79 and the two bert 0.94 (32 x 32), crystk01 0.92 (2 x 16), steam2 0.93 (4 x 4), msc01440 0.97 (5 x 5).
   A plan keeps the blocks of its matrix, and fbcsr is made from 1 x 1 only. With `--block auto` these matrices are stored in the
   blocks named here, and fbcsr is no candidate. `tessera tune --block auto` times both and takes the faster. With `--effort
@@ -155,11 +162,24 @@ def nonzeros(path):
 def inputs(options):
     files = sorted(glob.glob(os.path.join(options.matrices, "*.mtx.gz"))) if options.matrices else []
     chosen = GENERATED + [f for f in files if nonzeros(f) >= 10000]
-    return [i for i in chosen if not options.only or re.search(options.only, label(i))]
+    chosen = [i for i in chosen if not options.only or re.search(options.only, label(i))]
+    if options.limit and options.limit < len(chosen):  # evenly, so that every kind of input has its share
+        chosen = [chosen[k * len(chosen) // options.limit] for k in range(options.limit)]
+    return chosen
 
 
 def label(text):
     return re.sub(r"\.mtx(\.gz)?$", "", os.path.basename(text)) if not text.startswith("gen:") else text
+
+
+def describe(path, case):
+    """What is stored, into the case of the same input, if its matrix is as large."""
+    document = load(path, {"cases": []})
+    for known in document["cases"]:
+        if known["input"] == case["input"] and known["nonzeros"] == case["nonzeros"]:
+            known.update({key: case[key] for key in ("fbcsr", "splits") if key in case})
+            known.pop("convert_seconds", None)
+    save(path, document)
 
 
 def store(path, case):
@@ -173,14 +193,14 @@ def measure(options):
     name = options.name or options.device.replace(":", "-")
     path = os.path.join(options.out, f"fbcsr-{name}.json")
     start = time.monotonic()
-    command = [options.program, options.device, str(options.megabytes)] + inputs(options)
+    command = [options.program] + (["--describe"] if options.describe else []) + [options.device, str(options.megabytes)] + inputs(options)
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     for line in process.stdout:  # one a matrix, as they are done
         case = json.loads(line)
         case.update(input=label(case["input"]), device=options.device, date=time.strftime("%Y-%m-%d"),
                     megabytes=options.megabytes)
         if case["nonzeros"] / case["copies"] >= 10000:
-            store(path, case)
+            (describe if options.describe else store)(path, case)
             print(summary(case), flush=True)
         if options.seconds and time.monotonic() - start > options.seconds:
             print("no time left", flush=True)
@@ -189,9 +209,9 @@ def measure(options):
     return process.wait() != 0
 
 
-def speedup(case, over):
+def speedup(case, over, of="fbcsr"):
     runs = case["runs"]
-    return runs[over]["seconds"] / runs["fbcsr"]["seconds"] if over in runs and "fbcsr" in runs else None
+    return runs[over]["seconds"] / runs[of]["seconds"] if over in runs and of in runs else None
 
 
 def number(value, form="{:.2f}"):
@@ -201,44 +221,84 @@ def number(value, form="{:.2f}"):
 def summary(case):
     f = case["fbcsr"]
     over = ", ".join(f"{number(speedup(case, k))}x {k}" for k in ("csr", "bsr", "cusparse_csr") if speedup(case, k))
+    if speedup(case, "csr", "splits"):
+        over += f", splits {number(speedup(case, 'csr', 'splits'))}x csr"
     wrong = [k for k, r in case["runs"].items() if not r["right"]]
     return (f"{case['input'][:44]:44} {100 * f['share']:5.1f} % at {f['fill']:.3f}, bytes {f['bytes'] / case['csr_bytes']:.3f}: {over}"
             + (f"  WRONG: {wrong}" if wrong else ""))
 
 
-def shapes(case):
-    return ", ".join(s["shape"] for s in case["fbcsr"]["splits"]) or "none"
+def of_the_timed(case, form):
+    """Whether the results say what is stored of the form that is timed: those of a GPU did not once."""
+    return form in case and ("format" in case[form] or not case["device"].startswith("cuda"))
 
 
-def claimed(case):
-    return case["fbcsr"]["share"] >= 0.6 and case["fbcsr"]["fill"] >= 0.75
+def shapes(case, form="fbcsr"):
+    f = case[form]
+    return ", ".join(f.get("shapes") or [s["shape"] for s in f["splits"]]) or "none"
+
+
+def claimed(cases):
+    """The cases that the format is for, and how to call them: all with shapes where it is not known what is stored."""
+    if not any(of_the_timed(c, "fbcsr") for c in cases):
+        return [c for c in cases if speedup(c, "csr")], "With shapes"
+    return [c for c in cases if of_the_timed(c, "fbcsr") and c["fbcsr"]["share"] >= 0.6 and c["fbcsr"]["fill"] >= 0.75
+            and speedup(c, "csr")], "At least 60 % extracted at a fill of at least 0.75"
+
+
+def stored(case, form):
+    """Shapes, extracted, fill, and bytes over those of CSR."""
+    if not of_the_timed(case, form):
+        return [shapes(case, form) if form in case else "–", "–", "–", "–"]
+    f = case[form]
+    return [shapes(case, form), f"{100 * f['share']:.0f} %", f"{f['fill']:.2f}" if f["splits"] else "–",
+            f"{f['bytes'] / case['csr_bytes']:.2f}"]
 
 
 def rows_of(cases, gpu):
     for c in cases:
-        f, bsr = c["fbcsr"], min(c["bsr_bytes"], c["csr_bytes"])
-        row = [f"`{c['input']}`", f"{100 * f['share']:.0f} %", f"{f['fill']:.2f}" if f["splits"] else "–", shapes(c),
-               f"{f['bytes'] / c['csr_bytes']:.2f}", f"{f['bytes'] / bsr:.2f}", "{}×{}".format(*c["blocks"]),
-               number(speedup(c, "csr")), number(speedup(c, "bsr"))]
+        row = [f"`{c['input']}`"] + stored(c, "fbcsr")
+        if not gpu:
+            row.append(f"{c['fbcsr']['bytes'] / min(c['bsr_bytes'], c['csr_bytes']):.2f}")
+        row += [number(speedup(c, "csr")), "{}×{}".format(*c["blocks"]), number(speedup(c, "bsr"))]
         if gpu:
             row.append(number(speedup(c, "cusparse_csr")))
+            row += stored(c, "splits") + [number(speedup(c, "csr", "splits"))]
         yield row + [c["planner"]]
+
+
+def of_splits(cases):
+    """Paper 001's form: over CSR, and over slices on the same matrix."""
+    timed = [c for c in cases if speedup(c, "csr", "splits")]
+    if not timed:
+        return "Splits, a kernel a shape, have not been timed yet.\n"
+    gains = [speedup(c, "csr", "splits") for c in timed]
+    beside = [c["runs"]["fbcsr"]["seconds"] / c["runs"]["splits"]["seconds"] for c in timed if "fbcsr" in c["runs"]]
+    text = (f"Splits, a kernel a shape: {len(timed)} matrices have shapes, {min(gains):.2f} to {max(gains):.2f} times our CSR, "
+            f"geometric mean {geometric_mean(gains):.2f}×, faster on {sum(g > 1 for g in gains)}.\n")
+    if beside:
+        text += (f"Against slices of the same matrix: {geometric_mean(beside):.2f}×, faster on {sum(g > 1 for g in beside)} "
+                 f"of {len(beside)}.\n")
+    return text
 
 
 def section(name, document):
     cases = document["cases"]
     gpu = any(c["device"].startswith("cuda") for c in cases)
-    head = ["matrix", "extracted", "fill", "shapes", "bytes / CSR", "bytes / best of CSR, BSR", "best BSR", "× our CSR", "× best BSR"]
-    head += (["× cuSPARSE CSR"] if gpu else []) + ["planner"]
+    head = ["matrix", "shapes", "extracted", "fill", "bytes / CSR"] + ([] if gpu else ["bytes / best of CSR, BSR"])
+    head += ["× our CSR", "best BSR", "× best BSR"]
+    if gpu:
+        head += ["× cuSPARSE CSR", "splits: shapes", "extracted", "fill", "bytes / CSR", "× our CSR"]
+    head += ["planner"]
     dates = sorted({c["date"] for c in cases})
     sizes = sorted({c["megabytes"] for c in cases})
     text = f"## {name}\n\n{len(cases)} matrices, tiled to {', '.join(f'{s:g}' for s in sizes)} MB, f64, {dates[-1]}; "
     reads = [c["read_GBps"] for c in cases if c["read_GBps"] > 0]
     if reads:
         text += f"read ceiling in the same runs {min(reads):.1f} to {max(reads):.1f} GB/s.\n\n"
-    claim = [c for c in cases if claimed(c) and speedup(c, "csr")]
+    claim, called = claimed(cases)
     lost = [c for c in claim if speedup(c, "csr") < 1]
-    text += (f"At least 60 % extracted at a fill of at least 0.75: {len(claim)} matrices; faster than our CSR on "
+    text += (f"{called}: {len(claim)} matrices; faster than our CSR on "
              f"{len(claim) - len(lost)} of them, geometric mean {geometric_mean([speedup(c, 'csr') for c in claim]):.2f}×.\n")
     if lost:
         text += "Slower: " + ", ".join(f"`{c['input']}` {speedup(c, 'csr'):.2f}×" for c in lost) + ".\n"
@@ -246,12 +306,13 @@ def section(name, document):
         over = [speedup(c, "cusparse_csr") for c in claim if speedup(c, "cusparse_csr")]
         if over:
             text += f"Against cuSPARSE's CSR on the same matrices: {geometric_mean(over):.2f}×.\n"
+        text += of_splits(cases)
     picked = [c for c in cases if c["planner"] == "fbcsr" and speedup(c, "csr")]
     losing = [c for c in picked if speedup(c, "csr") < 0.97]
     text += f"A plan that measures nothing takes fbcsr for {len(picked)} matrices"
     text += (f"; it loses more than 3 % to our CSR on {len(losing)}: " + ", ".join(f"`{c['input']}`" for c in losing) if losing else "")
-    convert = [1e7 * c["convert_seconds"] / c["nonzeros"] for c in cases]
-    text += f".\nConversion, shapes chosen by auto: {min(convert):.2f} to {max(convert):.2f} s for 10⁷ non-zeros"
+    convert = [1e7 * c["fbcsr"].get("convert_seconds", c.get("convert_seconds")) / c["nonzeros"] for c in cases if of_the_timed(c, "fbcsr")]
+    text += f".\nConversion, shapes chosen by auto: {min(convert):.2f} to {max(convert):.2f} s for 10⁷ non-zeros" if convert else ""
     wrong = [c["input"] for c in cases if not all(r["right"] for r in c["runs"].values())]
     text += ".\n" + (f"Wrong results: {wrong}.\n" if wrong else "All results verified against ref.\n")
     return text + "\n" + table(head, rows_of(cases, gpu))
@@ -262,7 +323,7 @@ def picture(documents):
     names = {"csr": "over our CSR", "bsr": "over the best BSR", "cusparse_csr": "over cuSPARSE's CSR"}
     panels = []
     for machine, document in documents.items():
-        claim = [c for c in document["cases"] if claimed(c)]
+        claim = claimed(document["cases"])[0]
         gains = {names[k]: [speedup(c, k) for c in claim if speedup(c, k)] for k in names}
         panels.append({"title": f"{machine}: {len(claim)} matrices", "sizes": [f"{10 * i}" for i in range(11)],
                        "series": {name: draw.quantiles(values) for name, values in gains.items() if values}})
@@ -288,6 +349,8 @@ def main():
     parser.add_argument("--megabytes", type=float, default=400, help="that a product with the tiled CSR matrix moves (default 400)")
     parser.add_argument("--matrices", help="directory of Matrix Market files")
     parser.add_argument("--only", help="inputs that match this expression")
+    parser.add_argument("--limit", type=int, help="at most as many inputs, spread evenly over the list")
+    parser.add_argument("--describe", action="store_true", help="time nothing: what is stored, into the results that are there")
     parser.add_argument("--seconds", type=float, help="start no matrix after this time")
     parser.add_argument("--name", help="of the machine in the results")
     parser.add_argument("--out", default=RESULTS)

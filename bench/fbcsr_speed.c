@@ -1,9 +1,13 @@
 /* SpMV with fbcsr beside our CSR, cuSPARSE's CSR (on a GPU) and the best BSR. One line of JSON a
  * matrix. A matrix is tiled along the diagonal until a product with CSR moves MEGABYTES. Every
  * kernel is tried with the parameters that the model puts first, CSR's with two sets. The fastest
- * of each kind are verified against ref and timed in turn, round after round; medians.
+ * of each kind are verified against ref and timed in turn, round after round; medians. On a GPU
+ * fbcsr has two forms, slices and splits (formats.md); what is extracted, fill and bytes are those
+ * of the arrays that each form's kernel reads.
  *
- *     tessera_bench_fbcsr_speed [--no-bsr] DEVICE MEGABYTES INPUT...
+ *     tessera_bench_fbcsr_speed [--no-bsr | --describe] DEVICE MEGABYTES INPUT...
+ *
+ * --describe times nothing and says what is stored; DEVICE may be profile:h200.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,11 +16,13 @@
 #include <jansson.h>
 
 #include "../tools/tessera/bench.h"
+#include "fbcsr_forms.h"
 #include "peers/cusparse.h"
 
-enum { ROUNDS = 5, REPS = 3, KINDS = 4 };
-enum { CSR, FBCSR, BSR, CUSPARSE };
-static const char *const kinds[KINDS] = {"csr", "fbcsr", "bsr", "cusparse_csr"};
+enum { ROUNDS = 5, REPS = 3, KINDS = 5 };
+enum { FORMS = 2 };
+enum { CSR, FBCSR, BSR, CUSPARSE, SPLITS };
+static const char *const kinds[KINDS] = {"csr", "fbcsr", "bsr", "cusparse_csr", "splits"};
 
 typedef struct entry {
     tess_plan *plan;           /* NULL: none, or cuSPARSE multiplies */
@@ -33,6 +39,7 @@ typedef struct trial {
     void *x, *y;
     bench_truth truth;
     entry entries[KINDS];
+    fbcsr_form forms[FORMS];
 } trial;
 
 static const tess_product spmv = {
@@ -54,6 +61,8 @@ static int kind_of(const tess_candidate *c, bool blocked)
 {
     if (strcmp(c->format, "fbcsr") == 0)
         return FBCSR;
+    if (strcmp(c->format, "splits") == 0)
+        return SPLITS;
     if (strcmp(c->format, "symmetric") == 0)
         return -1; /* half storage is not compared: it has half the bytes with any blocks */
     return blocked ? BSR : CSR;
@@ -123,13 +132,10 @@ static bool worth_trying(const tess_candidates *list, int64_t at, bool gpu, cons
 }
 
 /* Tries all candidates worth it. `chosen` receives the format that ESTIMATE takes. */
-static tess_status try_all(trial *T, const tess_matrix *A, tess_fbcsr_options *shapes, char *chosen,
-                           size_t size)
+static tess_status try_all(trial *T, const tess_matrix *A, char *chosen, size_t size)
 {
     tess_product product = spmv;
     tess_candidates list = {0};
-    tess_candidate blocks = {.format = "fbcsr"};
-    char text[TESS_SHAPES_TEXT];
     tess_status status;
     bool gpu = strcmp(T->device->backend->name, "cuda") == 0;
     product.shapes = A == T->A && tess_search_shapes(TESS_EFFORT_ESTIMATE, A);
@@ -139,10 +145,15 @@ static tess_status try_all(trial *T, const tess_matrix *A, tess_fbcsr_options *s
     for (int64_t i = 0; i < list.count; i++)
         if (strcmp(list.items[i].format, "fbcsr") != 0 && worth_trying(&list, i, gpu, A))
             TESS_TRY_CLEAN(try_candidate(T, A, &list.items[i]));
-    if (A == T->A && shapes->count > 0) {
-        tess_shapes_write(shapes, text, sizeof text);
-        snprintf(blocks.params, sizeof blocks.params, "shapes=%s", text);
-        TESS_TRY_CLEAN(try_candidate(T, A, &blocks));
+    for (int f = 0; A == T->A && f < FORMS; f++) {
+        tess_candidate shaped = {0};
+        char text[TESS_SHAPES_TEXT];
+        if (T->forms[f].ways == 0)
+            continue;
+        tess_shapes_write(&T->forms[f].shapes, text, sizeof text);
+        snprintf(shaped.format, sizeof shaped.format, "%s", T->forms[f].format);
+        snprintf(shaped.params, sizeof shaped.params, "shapes=%s", text);
+        TESS_TRY_CLEAN(try_candidate(T, A, &shaped));
     }
 cleanup:
     tess_candidates_free(T->ctx, &list);
@@ -194,31 +205,8 @@ static tess_status best_blocks(tess_ctx *ctx, const tess_matrix *A, tess_blockin
     return TESS_OK;
 }
 
-/* F NULL: nothing was extracted, and the bytes are those of CSR. */
-static json_t *format_json(const tess_fbcsr *F, json_int_t csr)
-{
-    json_t *splits = json_array();
-    double cells = 0, inside = 0;
-    if (!F)
-        return json_pack("{s:o, s:f, s:f, s:I}", "splits", splits, "share", 0.0, "fill", 0.0,
-                         "bytes", csr);
-    for (int s = 0; s < F->splits; s++) {
-        const tess_fbcsr_split *split = &F->split[s];
-        double mine = (double)(split->blocks * tess_shape_cells(&split->shape));
-        json_array_append_new(splits, json_pack("{s:s, s:I, s:f, s:f}", "shape", split->shape.name,
-                                                "blocks", (json_int_t)split->blocks, "share",
-                                                (double)split->nonzeros / (double)F->nonzeros,
-                                                "fill", (double)split->nonzeros / mine));
-        cells += mine;
-        inside += (double)split->nonzeros;
-    }
-    return json_pack("{s:o, s:f, s:f, s:I}", "splits", splits, "share",
-                     inside / (double)F->nonzeros, "fill", cells > 0 ? inside / cells : 0, "bytes",
-                     (json_int_t)tess_fbcsr_bytes(F));
-}
-
-static json_t *report(const trial *T, const char *input, int64_t copies, const tess_fbcsr *F,
-                      double convert, double ceiling, const char *chosen)
+static json_t *report(const trial *T, const char *input, int64_t copies, double ceiling,
+                      const char *chosen)
 {
     const tess_matrix *A = T->A;
     json_t *runs = json_object();
@@ -235,12 +223,16 @@ static json_t *report(const trial *T, const char *input, int64_t copies, const t
     }
     int64_t value = (int64_t)tess_type_size(A->type);
     json_int_t csr = (A->rows + 1) * 4 + A->blocks * (4 + value);
-    return json_pack("{s:s, s:I, s:I, s:I, s:s, s:o, s:f, s:I, s:I, s:[i, i], s:o, s:s, s:f}",
-                     "input", input, "copies", (json_int_t)copies, "rows", (json_int_t)A->rows,
-                     "nonzeros", (json_int_t)A->blocks, "precision", tess_type_name(A->type),
-                     "fbcsr", format_json(F, csr), "convert_seconds", convert, "csr_bytes", csr,
-                     "bsr_bytes", (json_int_t)T->bsr_bytes, "blocks", T->blocks.rows,
-                     T->blocks.cols, "runs", runs, "planner", chosen, "read_GBps", 1e-9 * ceiling);
+    json_t *line =
+        json_pack("{s:s, s:I, s:I, s:I, s:s, s:I, s:I, s:[i, i], s:o, s:s, s:f}", "input", input,
+                  "copies", (json_int_t)copies, "rows", (json_int_t)A->rows, "nonzeros",
+                  (json_int_t)A->blocks, "precision", tess_type_name(A->type), "csr_bytes", csr,
+                  "bsr_bytes", (json_int_t)T->bsr_bytes, "blocks", T->blocks.rows, T->blocks.cols,
+                  "runs", runs, "planner", chosen, "read_GBps", 1e-9 * ceiling);
+    for (int f = 0; line && f < FORMS; f++)
+        if (T->forms[f].format)
+            json_object_set_new(line, T->forms[f].format, fbcsr_form_json(&T->forms[f], A, csr));
+    return line;
 }
 
 static void finish(trial *T)
@@ -258,57 +250,71 @@ static void finish(trial *T)
     tess_matrix_destroy(T->A);
 }
 
-static tess_status run(tess_ctx *ctx, tess_device *device, const char *input, double bytes,
-                       bool with_bsr)
+/* Tiles the input until a product with CSR moves `bytes`. */
+static tess_status make_matrix(trial *T, const char *input, double bytes, int64_t *copies)
 {
-    trial T = {.ctx = ctx, .device = device};
     tess_matrix *small = NULL;
-    tess_fbcsr_options shapes;
-    tess_fbcsr *F = NULL;
-    char spec[1024], chosen[32] = "";
-    double ceiling = 0;
-    tess_status status;
-    TESS_TRY_CLEAN(tess_matrix_input(ctx, input, &small));
-    double one = tess_matrix_spmv_bytes(small);
-    int64_t copies = one < bytes ? (int64_t)(bytes / one) + 1 : 1;
-    TESS_TRY_CLEAN(best_blocks(ctx, small, &T.blocks, &T.bsr_bytes));
-    snprintf(spec, sizeof spec, "tile:copies=%lld:%s", (long long)copies, input);
-    TESS_TRY_CLEAN(tess_matrix_input(ctx, spec, &T.A));
-    T.bsr_bytes *= (double)copies;
+    char spec[1024];
+    TESS_TRY(tess_matrix_input(T->ctx, input, &small));
+    const double one = tess_matrix_spmv_bytes(small);
+    *copies = one < bytes ? (int64_t)(bytes / one) + 1 : 1;
+    const tess_status status = best_blocks(T->ctx, small, &T->blocks, &T->bsr_bytes);
+    tess_matrix_destroy(small);
+    TESS_TRY(status);
+    T->bsr_bytes *= (double)*copies;
+    snprintf(spec, sizeof spec, "tile:copies=%lld:%s", (long long)*copies, input);
+    return tess_matrix_input(T->ctx, spec, &T->A);
+}
+
+/* Makes the plans and times them. `chosen` receives the format that ESTIMATE takes. */
+static tess_status time_all(trial *T, bool with_bsr, double *ceiling, char *chosen, size_t size)
+{
+    const tess_backend *backend = T->device->backend;
     if (with_bsr)
-        TESS_TRY_CLEAN(tess_matrix_to_blocks(ctx, T.A, &T.blocks, &T.blocked));
-    double start = tess_seconds();
-    TESS_TRY_CLEAN(tess_shapes_choose(ctx, T.A, "auto", device->backend, &shapes));
-    if (shapes.count > 0)
-        TESS_TRY_CLEAN(tess_fbcsr_create(ctx, T.A, &shapes, &F));
-    double convert = tess_seconds() - start;
-    TESS_TRY_CLEAN(tess_alloc_bytes(ctx, T.A->cols, 8, &T.x));
-    TESS_TRY_CLEAN(tess_alloc_bytes(ctx, T.A->rows, 8, &T.y));
-    for (int64_t i = 0; i < T.A->cols; i++) {
+        TESS_TRY(tess_matrix_to_blocks(T->ctx, T->A, &T->blocks, &T->blocked));
+    TESS_TRY(tess_alloc_bytes(T->ctx, T->A->cols, 8, &T->x));
+    TESS_TRY(tess_alloc_bytes(T->ctx, T->A->rows, 8, &T->y));
+    for (int64_t i = 0; i < T->A->cols; i++) {
         double value = tess_random_unit(3, (uint64_t)i);
-        if (T.A->type == TESS_F64)
-            ((double *)T.x)[i] = value;
+        if (T->A->type == TESS_F64)
+            ((double *)T->x)[i] = value;
         else
-            ((float *)T.x)[i] = (float)value;
+            ((float *)T->x)[i] = (float)value;
     }
-    TESS_TRY_CLEAN(bench_truth_create(T.A, &spmv, T.x, &T.truth));
-    TESS_TRY_CLEAN(try_all(&T, T.A, &shapes, chosen, sizeof chosen));
-    if (device->backend == &tess_cuda_backend)
-        TESS_TRY_CLEAN(open_cusparse(&T));
+    TESS_TRY(bench_truth_create(T->A, &spmv, T->x, &T->truth));
+    TESS_TRY(try_all(T, T->A, chosen, size));
+    if (backend == &tess_cuda_backend)
+        TESS_TRY(open_cusparse(T));
     if (with_bsr)
-        TESS_TRY_CLEAN(try_all(&T, T.blocked, &shapes, chosen, sizeof chosen));
-    if (device->backend->read_ceiling)
-        TESS_TRY_CLEAN(
-            device->backend->read_ceiling(device, tess_matrix_spmv_bytes(T.A), &ceiling));
-    TESS_TRY_CLEAN(measure(&T));
-    json_t *line = report(&T, input, copies, F, convert, ceiling, chosen);
+        TESS_TRY(try_all(T, T->blocked, chosen, size));
+    if (backend->read_ceiling)
+        TESS_TRY(backend->read_ceiling(T->device, tess_matrix_spmv_bytes(T->A), ceiling));
+    return measure(T);
+}
+
+typedef enum mode { WITH_BSR, WITHOUT_BSR, DESCRIBE } mode;
+
+static tess_status run(tess_ctx *ctx, tess_device *device, const char *input, double bytes,
+                       mode how)
+{
+    const bool gpu = device->threads == 0;
+    trial T = {.ctx = ctx, .device = device, .forms = {{.format = "fbcsr"}, {.format = NULL}}};
+    char chosen[32] = "";
+    double ceiling = 0;
+    int64_t copies;
+    tess_status status;
+    T.forms[1].format = gpu ? "splits" : NULL;
+    TESS_TRY_CLEAN(make_matrix(&T, input, bytes, &copies));
+    for (int f = 0; f < FORMS && T.forms[f].format; f++)
+        TESS_TRY_CLEAN(fbcsr_form_describe(T.A, gpu, &T.forms[f]));
+    if (how != DESCRIBE)
+        TESS_TRY_CLEAN(time_all(&T, how == WITH_BSR, &ceiling, chosen, sizeof chosen));
+    json_t *line = report(&T, input, copies, ceiling, chosen);
     json_dumpf(line, stdout, JSON_COMPACT);
     printf("\n");
     fflush(stdout);
     json_decref(line);
 cleanup:
-    tess_fbcsr_destroy(F);
-    tess_matrix_destroy(small);
     finish(&T);
     return status;
 }
@@ -317,11 +323,15 @@ int main(int argc, char **argv)
 {
     tess_ctx *ctx;
     tess_device *device;
-    const bool with_bsr = argc < 2 || strcmp(argv[1], "--no-bsr") != 0;
-    argc -= !with_bsr;
-    argv += !with_bsr;
+    mode how = WITH_BSR;
+    if (argc > 1 && argv[1][0] == '-') {
+        how = strcmp(argv[1], "--describe") == 0 ? DESCRIBE : WITHOUT_BSR;
+        argc--;
+        argv++;
+    }
     if (argc < 4) {
-        fprintf(stderr, "usage: tessera_bench_fbcsr_speed [--no-bsr] DEVICE MEGABYTES INPUT...\n");
+        fprintf(stderr, "usage: tessera_bench_fbcsr_speed [--no-bsr | --describe] DEVICE MEGABYTES "
+                        "INPUT...\n");
         return 2;
     }
     if (tess_ctx_create(NULL, &ctx) != TESS_OK)
@@ -332,7 +342,7 @@ int main(int argc, char **argv)
     }
     int failures = 0;
     for (int i = 3; i < argc; i++) {
-        if (run(ctx, device, argv[i], 1e6 * atof(argv[2]), with_bsr) == TESS_OK)
+        if (run(ctx, device, argv[i], 1e6 * atof(argv[2]), how) == TESS_OK)
             continue;
         fprintf(stderr, "tessera_bench_fbcsr_speed: %s: %s\n", argv[i], tess_ctx_error(ctx));
         failures++;

@@ -18,5 +18,7 @@
 #include "plan/tuner.h"
 #include "plan/wisdom/wisdom.h"
 #include "ref/ref.h"
+#include "solve/pc/amg/amg.h"
+#include "solve/solve.h"
 
 #endif

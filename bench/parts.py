@@ -4,6 +4,7 @@
     ./run bench-parts                             builds what is needed, measures this machine's CPU, writes the page
     bench/parts.py --cpu NAME                     the same with what is in build/bin: 4 to 6 minutes on two cores
     bench/parts.py --cuda NAME --device cuda:0    the parts of one GPU and the model for two of them
+    ./run bench-parts --cpu NAME --cuda NAME      both: the model's table for cpu:1,1, MPI ranks and cuda:0,0
     bench/parts.py                                the page alone, from bench/results/parts-*.json
 
 On a CPU, `tessera_bench_ranks` runs four ways in turns in one MPI program: one process with a thread a core, one process with
@@ -35,7 +36,7 @@ CONTESTS = [("gen:stencil27:n=48,b=3", ["spmv+", CG]), ("gen:elasticity:n=40", [
             ("gen:cdr:n=52,b=4", ["spmv+", BICGSTAB])]
 SHORT = [("gen:stencil27:n=20,b=3", ["spmv+", CG]), ("gen:cdr:n=20,b=4", ["spmv+", BICGSTAB])]
 ITERATION = "iteration:cg:pc=jacobi"
-FEW, MANY = 20, 80  # iterations of a GPU's solves
+FEW, MANY = 50, 450  # iterations of a GPU's solves, none of which may end before
 
 
 def model_cases(small, large):
@@ -157,7 +158,7 @@ def measure_cuda(options):
            "model": []}
     for case in model_cases(0, 400e6):
         p = tessera(options, "predict", case, "--device", options.device, "--devices", "2", "--shared")
-        few, many = (on_parts(options, case, f"cg:pc=jacobi,tol=1e-15,max={most}", 3, names[:2]) for most in (FEW, MANY))
+        few, many = (on_parts(options, case, f"cg:pc=jacobi,tol=0,max={most}", 3, names[:2]) for most in (FEW, MANY))
         log["model"].append({"input": case, "block": p["block_height"], "model": p["model"], "stand_in": p["stand_in"],
                              "predicted": [{"devices": s["devices"], "iteration": s["cg_seconds"]} for s in p["predictions"]],
                              "measured": [between(f, m) for f, m in zip(few, many)]})

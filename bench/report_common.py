@@ -3,7 +3,9 @@ import json
 import math
 import os
 import re
+import subprocess
 import sys
+import tempfile
 
 
 def good(case, peers):
@@ -98,3 +100,15 @@ def write_or_check(root, made):
             file.write(text)
         print(name)
     return stale
+
+
+def run(*command, seconds=None):
+    """The JSON that a command prints, with wisdom of its own."""
+    with tempfile.TemporaryDirectory() as directory:
+        wisdom = os.environ.get("TUNING_WISDOM", os.path.join(directory, "wisdom.json"))
+        environment = dict(os.environ, TESSERA_WISDOM=wisdom)
+        return json.loads(subprocess.run(command, check=True, capture_output=True, env=environment, timeout=seconds).stdout)
+
+
+def name_of(c):
+    return " ".join(filter(None, (c["format"], c["kernel"], c["params"])))

@@ -12,6 +12,9 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PAGE = os.path.join(ROOT, "docs", "performance", "parts.md")
 PLOT = os.path.join(ROOT, "docs", "performance", "plots", "parts.svg")
 GOALS = {2: 1.10, 4: 1.20}  # an iteration on so many parts of one GPU, to one part
+# Paper 004, Table 6: mean relative error and variance by (block size, GPUs), measured on one and two GTX280.
+PAPER = {(1, 1): (0.18, 0.108), (2, 1): (0.12, 0.037), (4, 1): (0.07, 0.008), (8, 1): (0.06, 0.004),
+         (1, 2): (0.16, 0.042), (2, 2): (0.14, 0.023), (4, 2): (0.11, 0.012), (8, 2): (0.07, 0.006)}
 WAYS = {"threads": "threads", "parts": "parts", "ranks": "ranks", "petsc": "PETSc"}
 
 INTRO = """# Several parts of one machine
@@ -86,19 +89,24 @@ def cpu_section(log):
 
 # ---- The model ----
 
+def paper_cells(block, devices):
+    return [f"{PAPER[block, devices][0]:.2f}", f"{PAPER[block, devices][1]:.3f}"] if (block, devices) in PAPER else ["", ""]
+
+
 def model_rows(log):
-    """(case, block, way, predicted, measured) of one device and of two parts."""
+    """(case, block, way, devices, predicted, measured) of one device, of parts of a process and of MPI ranks."""
     found = []
     for c in log.get("model", []):
         predicted = {p["devices"]: p["iteration"] for p in c["predicted"]}
         if "works" in c:
             ways = {name: median(way) for name, way in c["works"][0]["ways"].items() if way["seconds"]}
             parts = c["ranks"]
+            names = {"threads": f"`cpu:{parts}`", "parts": f"`cpu:1{',1' * (parts - 1)}`", "ranks": f"{parts} MPI ranks"}
             for way, devices in (("threads", 1), ("parts", parts), ("ranks", parts)):
                 if ways.get(way, 0) > 0 and devices in predicted:
-                    found.append((c["input"], c["block"], way, devices, predicted[devices], ways[way]))
+                    found.append((c["input"], c["block"], names[way], devices, predicted[devices], ways[way]))
         else:
-            for way, devices, measured in (("one part", 1, c["measured"][0]), ("parts", 2, c["measured"][1])):
+            for way, devices, measured in (("`cuda:0`", 1, c["measured"][0]), ("`cuda:0,0`", 2, c["measured"][1])):
                 if measured and measured > 0 and devices in predicted:
                     found.append((c["input"], c["block"], way, devices, predicted[devices], measured))
     return found
@@ -121,7 +129,7 @@ def model_section(log, title):
             devices = next(f[3] for f in found if f[2] == way)
             given = [abs(p / m * one[c][1] / one[c][0] - 1) for c, block, w, n, p, m in found if w == way and block == b and n > 1 and c in one]
             if errors:
-                by_block.append([f"{b} × {b}", str(devices), way, str(len(errors)), *error_cells(errors), *error_cells(given)])
+                by_block.append([f"{b} × {b}", str(devices), way, str(len(errors)), *error_cells(errors), *error_cells(given), *paper_cells(b, devices)])
     for case in dict.fromkeys(f[0] for f in found):
         cells = [f"`{case}`"]
         for way in ways:
@@ -133,8 +141,9 @@ def model_section(log, title):
             "`tessera predict --devices 2 --shared` beside the measured iteration of CG with a diagonal preconditioner, in the form of paper 004's\n"
             f"Table 6. The model is of {log['model'][0]['model']}{', a stand-in that was measured elsewhere' if stand_in else ''}. Parts of one machine share its memory: together they\n"
             "compute as fast as one device, and the halo and the sums come on top. The relative error is |predicted / measured − 1|. **Given one**: the same\n"
-            "with the prediction scaled by what one device measured over what was predicted of it, which leaves the error of the parts alone.\n\n"
-            + table(["block size", "devices", "way", "matrices", "mean rel. error", "variance", "given one: error", "variance"], by_block) + "\nBy matrix, in µs an iteration:\n\n"
+            "with the prediction scaled by what one device measured over what was predicted of it, which leaves the error of the parts alone. **Paper**: the\n"
+            "errors of the authors' model, on one and two GTX280 and other matrices.\n\n"
+            + table(["block size", "devices", "way", "matrices", "mean rel. error", "variance", "given one: error", "variance", "paper: error", "variance"], by_block) + "\nBy matrix, in µs an iteration:\n\n"
             + table(["matrix", *(f"{way}: {word}" for way in ways for word in ("predicted", "measured", "error"))], by_matrix))
 
 

@@ -20,11 +20,10 @@ import os
 import re
 import statistics
 import subprocess
-import tempfile
 import time
 
 import draw
-from report_common import current_name
+from report_common import current_name, name_of, run
 
 NOTES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "results", "tuning-notes.md")  # ends the page
 PLOTS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "docs", "performance", "plots")
@@ -63,13 +62,6 @@ def cases(device, matrices):
     listed += [("held", "elasticity", 3, f"gen:elasticity:n={edge(27, 3, big)}"),
                ("held", "elasticity, small", 3, f"gen:elasticity:n={edge(27, 3, small)}")]
     return listed
-
-
-def run(*command, seconds=None):
-    with tempfile.TemporaryDirectory() as directory:
-        wisdom = os.environ.get("TUNING_WISDOM", os.path.join(directory, "wisdom.json"))
-        environment = dict(os.environ, TESSERA_WISDOM=wisdom)
-        return json.loads(subprocess.run(command, check=True, capture_output=True, env=environment, timeout=seconds).stdout)
 
 
 def is_naive(c, b):
@@ -121,10 +113,6 @@ def check(found):
     cg = found["search"]["cg_predicted_seconds"], found["search"]["cg_seconds"]
     return {"bytes": found["matrix"]["bytes"], "spmv": pairs[0] if pairs else None, "all": pairs,
             "cg": cg if min(cg) > 0 else None}
-
-
-def name_of(c):
-    return " ".join(filter(None, (c["format"], c["kernel"], c["params"])))
 
 
 def keep(path, data):

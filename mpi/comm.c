@@ -4,8 +4,13 @@
  * add in any order. */
 #include <limits.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "tessera/tessera_mpi.h"
+
+#ifdef OPEN_MPI
+#include <mpi-ext.h>
+#endif
 
 typedef struct mpi_user {
     MPI_Comm comm;
@@ -159,6 +164,23 @@ static tess_status wait_for(void *user, void *opened)
     return status_of(MPI_Waitall(c->count, c->requests, MPI_STATUSES_IGNORE));
 }
 
+/* Whether MPI takes buffers in a GPU's memory. Open MPI and MPICH tell; of another MPI, or one that
+ * is wrong about itself, the caller tells. */
+static int takes_device_memory(void)
+{
+    const char *told = getenv("TESSERA_MPI_DEVICE_MEMORY");
+    if (told)
+        return strcmp(told, "on") == 0;
+#if defined(MPIX_CUDA_AWARE_SUPPORT) && MPIX_CUDA_AWARE_SUPPORT
+    return MPIX_Query_cuda_support();
+#elif defined(MPIX_GPU_SUPPORT_CUDA)
+    int takes = 0;
+    return MPIX_GPU_query_support(MPIX_GPU_SUPPORT_CUDA, &takes) == MPI_SUCCESS && takes;
+#else
+    return 0;
+#endif
+}
+
 tess_status tess_mpi_comm_open(tess_ctx *ctx, MPI_Comm mpi, tess_comm *out)
 {
     int initialised = 0;
@@ -175,7 +197,8 @@ tess_status tess_mpi_comm_open(tess_ctx *ctx, MPI_Comm mpi, tess_comm *out)
                       .open = open_channel,
                       .start = start,
                       .wait = wait_for,
-                      .close = close_channel};
+                      .close = close_channel,
+                      .device_memory = takes_device_memory()};
     int status = MPI_Comm_dup(mpi, &u->comm);
     if (status == MPI_SUCCESS) {
         /* MPI returns failures, instead of ending the process, so that the library reports them. */

@@ -23,7 +23,8 @@ static const char usage_text[] =
     "  --block B       blocks of B x B (default: what suits the matrix)\n"
     "  --partition P   who has which rows: contiguous (default), cyclic, metis, scotch\n"
     "  --form F        how ranks multiply: halo (default), whole, shuffle, shuffle:lambda=N\n"
-    "  --device NAME   what each rank computes on (default: cpu:T, T as --threads says)\n"
+    "  --device NAME   what each rank computes on (default: cpu:T, T as --threads says);\n"
+    "                  cuda: a GPU a rank; cuda:0,2: ranks of a node take these in turn\n"
     "  --threads T     of each rank (default: its share of the node's processors)\n"
     "  --rhs FILE      solve: b (default: the generator's, or A times ones)\n"
     "  --out FILE      write x, or y, to FILE\n"
@@ -150,9 +151,38 @@ static tess_status read_matrix(run_state *r)
     return TESS_OK;
 }
 
+static void count_gpu(void *user, const tess_device_entry *entry)
+{
+    *(int *)user += entry->available && strncmp(entry->name, "cuda:", 5) == 0;
+}
+
+/* The device of this rank, of those that --device names for the ranks of a node: "cuda" is all
+ * GPUs, "cuda:0,2" and "cpu:2,1" are lists. */
+static tess_status name_device(const run_state *r, char *name, size_t size)
+{
+    const char *given = r->args.device, *colon = strchr(given, ':');
+    int count = 0;
+    snprintf(name, size, "%s", given);
+    if (strcmp(given, "cuda") == 0) {
+        const tess_status status = tess_device_list(r->ctx, count_gpu, &count);
+        if (status == TESS_OK && count > 0)
+            snprintf(name, size, "cuda:%d", r->local_rank % count);
+        return status;
+    }
+    if (!colon || !strchr(colon, ','))
+        return TESS_OK;
+    for (const char *c = colon; *c; c++)
+        count += *c == ':' || *c == ',';
+    const char *at = colon + 1;
+    for (int i = r->local_rank % count; i > 0; i--)
+        at = strchr(at, ',') + 1;
+    snprintf(name, size, "%.*s%.*s", (int)(colon + 1 - given), given, (int)strcspn(at, ","), at);
+    return TESS_OK;
+}
+
 static tess_status open_device(run_state *r)
 {
-    char name[32];
+    char name[64];
     int threads = r->args.threads;
     if (threads == 0) {
         const long cores = sysconf(_SC_NPROCESSORS_ONLN);
@@ -160,10 +190,10 @@ static tess_status open_device(run_state *r)
     }
     snprintf(name, sizeof name, "cpu:%d", threads);
     /* What solvers set up with the context's threads is the rank's share too. */
-    const tess_status status = tess_ctx_set_threads(r->ctx, threads);
-    if (status != TESS_OK)
-        return status;
-    return tess_device_open(r->ctx, r->args.device ? r->args.device : name, &r->device);
+    tess_status status = tess_ctx_set_threads(r->ctx, threads);
+    if (status == TESS_OK && r->args.device)
+        status = name_device(r, name, sizeof name);
+    return status == TESS_OK ? tess_device_open(r->ctx, name, &r->device) : status;
 }
 
 static size_t scalar_size(const run_state *r)

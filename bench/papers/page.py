@@ -115,14 +115,55 @@ def sigmoid_text(figure, cases):
     return "\n".join(lines) + "\n"
 
 
-def cg_text(cases):
-    lines = ["Equation 3 fitted to the vector kernels (the paper's Table 2 is of a GTX280):\n", "| kernel | vectors | µ | σ | ν, GB/s |",
-             "|---|---|---|---|---|"]
+TABLE_2 = {"cg1": (5, 19.2, 1.45, 94), "cg2": (1, 19, 1.45, 117), "cg3": (1, 19, 1.45, 120), "cg4": (6, 19.3, 1.45, 116),
+           "cg5": (4, 19.2, 1.45, 106), "red": (1, 19.7, 1.4, 120)}  # of paper 004, a GTX280: flops an unknown, µ, σ, ν
+TABLE_6 = {1: (0.18, 0.108), 2: (0.12, 0.037), 4: (0.07, 0.008), 8: (0.06, 0.004)}  # of paper 004, one GPU: mean error, variance
+
+
+def cg_text(cases, machine):
+    """Table 2 of paper 004: a curve for each vector kernel of CG."""
+    lines = ["Table 2: equation 3 fitted to each vector kernel, over the elements it moves (8 bytes here, 4 in the paper, whose GPU is a GTX280):\n",
+             "| kernel | transactions | flops | µ | σ | ν, GB/s | mean relative error | paper's µ | σ | ν, GB/s |", "|---|---|---|---|---|---|---|---|---|---|"]
     for name, kernel in cases[0]["kernels"].items():
         points = sorted((case["rows"] * kernel["vectors"], case["kernels"][name]["GBps"]) for case in cases)
         if len(points) > 3:
-            mu, sigma, nu, _ = sigmoid_fit(points)
-            lines.append(f"| {name} | {kernel['vectors']} | {mu:.1f} | {sigma:.2f} | {nu:.0f} |")
+            mu, sigma, nu, error = sigmoid_fit(points)
+            flops, *paper = TABLE_2[name]
+            lines.append(f"| {name} | x × {kernel['vectors']} | x × {flops} | {mu:.1f} | {sigma:.2f} | {nu:.0f} | {error:.2f} | "
+                         + " | ".join(f"{p:g}" for p in paper) + " |")
+    return "\n".join(lines) + "\n" + derived_text(machine)
+
+
+def derived_text(machine):
+    """Equations 4 and 5 for the GPU that was measured."""
+    threads = {"sm_90": 2048}.get(next((word.strip() for word in machine.split(",") if "sm_" in word), None))
+    counted = re.search(r"(\d+) SMs", machine)
+    if not threads or not counted:
+        return ""
+    mu = math.log2(int(counted[1]) * threads * 8)
+    return (f"\nEquation 4 gives µ = {mu:.1f} for {counted[1]} multiprocessors of {threads} threads, equation 5 σ = 1.5. ν is that of the L2: the longest "
+            "vectors here fit it.\n")
+
+
+def model_errors(name):
+    """Table 6 of paper 004: how far off the model is of iterations of CG, by block size, from the cases of tuning.py."""
+    path = os.path.join(HERE, "..", "results", f"tuning-{name}.json")
+    if not os.path.exists(path):
+        return ""
+    cases = [case for case in load(path)["cases"].values() if case.get("check")]
+    lines = ["\nTable 6: the relative error of the library's own model (`bench/results/tuning-%s.json`: generated matrices of other sizes and shapes than "
+             "the calibrated ones, and promoted patterns), one GPU:\n" % name,
+             "| block size | matrices | CG: average relative error | variance | SpMV: average | variance | paper's CG: average | variance |",
+             "|---|---|---|---|---|---|---|---|"]
+    for b, paper in TABLE_6.items():
+        columns = []
+        for key in ("cg", "spmv"):
+            errors = [case["check"][key][0] / case["check"][key][1] - 1 for case in cases if case["b"] == b and case["check"].get(key)]
+            mean = sum(map(abs, errors)) / max(1, len(errors))
+            columns += [len(errors), mean, sum((abs(e) - mean) ** 2 for e in errors) / max(1, len(errors))]
+        if columns[0]:
+            lines.append(f"| {b} × {b} | {columns[0]} | {columns[1]:.3f} | {columns[2]:.4f} | {columns[4]:.3f} | {columns[5]:.4f} | "
+                         f"{paper[0]:g} | {paper[1]:g} |")
     return "\n".join(lines) + "\n"
 
 
@@ -140,7 +181,7 @@ def section(figure, name, document, files):
     text += f" {missing} of {measured['asked']} cases found no time." if missing > 0 else ""
     text += f"\n\n![{figure.title}](plots/{slug}.svg)\n\n" + factors_text(figure, table)
     text += ("\n" + sigmoid_text(figure, measured["cases"])) if figure.speed == "transactions" else ""
-    text += ("\n" + cg_text(measured["cases"])) if figure.program == "cg" else ""
+    text += ("\n" + cg_text(measured["cases"], document["machine"]) + model_errors(name)) if figure.program == "cg" else ""
     return text + f"\n<details><summary>all numbers</summary>\n\n{table_text(figure, table)}\n\n</details>\n"
 
 

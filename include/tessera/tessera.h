@@ -381,7 +381,8 @@ TESS_API tess_status tess_vector_write(tess_ctx *ctx, const char *path, tess_typ
  *                         6 or 26 neighbours by dense b x b blocks. Off-diagonal scalars are random
  *                         in (-1, 0), a_ij = a_ji; a_ii is 1.01 times the sum of |a_ij| over its
  *                         row: symmetric positive definite.
- *   elasticity            n=16: a unit cube of n^3 8-node hexahedra, E = 1, nu = 0.3, b = 3,
+ *   elasticity            n=16, thin=1: a unit cube of n^3 8-node hexahedra, E = 1, nu = 0.3,
+ *                         b = 3, `thin` times shorter along z than along x and y,
  *                         clamped at x = 0 (those nodes are eliminated: 3 n (n+1)^2 rows),
  *                         symmetric positive definite. Right-hand side: its weight, along -z.
  *                         free=1: nothing is clamped and two faces are pulled apart; singular.
@@ -859,7 +860,7 @@ TESS_API tess_status tess_choose_blocking(tess_ctx *ctx, const tess_matrix *A, t
  *                  cycle=NAME: v, w or k. v where A is symmetric; else k, or w in methods that do
  *                  not allow a preconditioner that changes (all but cg, bicgstab from the right,
  *                  fgmres, dgmres and amg).
- *                  smoother=NAME: chebyshev (of degree=2; where A is symmetric), gs (symmetric
+ *                  smoother=NAME: chebyshev (degree=2, scalars 1; A symmetric), gs (symmetric
  *                  block Gauss-Seidel), ilu0 (where it is not). Of gs and ilu0 degree=1 is the
  *                  number of sweeps, and schedule= and domains= hold for them.
  *                  prolongator=NAME: smoothed (default) or plain, with which cycle=k is default.
@@ -988,6 +989,11 @@ TESS_API tess_status tess_solver_solve(tess_solver *solver, const void *b, void 
  * gmres, fgmres, dgmres and inner=f32 solve one system after the other. */
 TESS_API tess_status tess_solver_solve_many(tess_solver *solver, int k, const void *B, int64_t ldb,
                                             void *X, int64_t ldx, tess_result *results);
+/* With vectors by part, for plans on a device of several parts (tess_spmv_parts): b[r] and x[r] are
+ * the rows of part r, in memory of its device or of the host. For a method and a preconditioner:
+ * auto, scale=, order=, pivot= and inner= take whole vectors. */
+TESS_API tess_status tess_solver_solve_parts(tess_solver *solver, const void *const *b,
+                                             void *const *x, tess_result *result);
 /* The next time step: new values for the plan, as in tess_plan_update_values, and the
  * preconditioner computed again in the same pattern. NULL: the values that the plan has, or its
  * matrix was given since. Without this call a solve has the plan's present values all the same, and
@@ -1295,6 +1301,12 @@ TESS_API int tess_calibrate_blocks(const int32_t **blocks);
 TESS_API tess_status tess_calibrate(tess_device *device, tess_type type, int32_t block, double most,
                                     const char *classes, const char *path, tess_model_part **out);
 TESS_API void tess_model_part_destroy(tess_model_part *part);
+/* Scales the model that stands in for a device which was never calibrated. A few products are
+ * timed, which takes a second or two, on a GPU also what their kernels take to compile. *memory and
+ * *cache become the factors on the stand-in's throughputs. `path`: the file that keeps them; NULL:
+ * they hold for this device until it is closed. A device with a model of its own is refused. */
+TESS_API tess_status tess_calibrate_quick(tess_device *device, const char *path, double *memory,
+                                          double *cache);
 /* How many curves and extras it has. */
 TESS_API int64_t tess_model_part_curves(const tess_model_part *part);
 TESS_API int64_t tess_model_part_extras(const tess_model_part *part);
@@ -1421,6 +1433,8 @@ typedef struct tess_comm {
     tess_status (*start)(void *user, void *channel);
     tess_status (*wait)(void *user, void *channel);
     void (*close)(void *user, void *channel);
+    /* 1: the buffers of channels may be in a GPU's memory. */
+    int device_memory;
 } tess_comm;
 
 /* The block rows of one part. Block k of block row i, row_offsets[i] <= k < row_offsets[i+1], is at

@@ -22,7 +22,9 @@ extern "C" {
 
 /* Collective. Works on a duplicate of `mpi`, so its messages meet no others. MPI must be
  * initialised, and it is enough that the thread that calls Tessera may call it
- * (MPI_THREAD_FUNNELED). */
+ * (MPI_THREAD_FUNNELED). Parts on GPUs exchange rows between buffers in device memory where MPI
+ * says that it takes them, and by way of pinned memory of the host otherwise;
+ * TESSERA_MPI_DEVICE_MEMORY=on or off in the environment decides in MPI's place. */
 TESS_API tess_status tess_mpi_comm_open(tess_ctx *ctx, MPI_Comm mpi, tess_comm *out);
 /* Collective; after all parts that use it are destroyed, before MPI_Finalize. */
 TESS_API void tess_mpi_comm_close(tess_comm *comm);

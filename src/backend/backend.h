@@ -21,9 +21,11 @@ struct tess_device {
     int threads; /* host threads a product uses; 0 where the host does not compute */
     void *state; /* the backend's own */
     char description[256];
-    char model[160];    /* the device in wisdom's keys: all that decides which kernel is fastest */
-    double cache_bytes; /* a matrix smaller than this stays in a cache between two products */
-    char reason[160];   /* why this device, where "auto" chose it */
+    char model[160];     /* the device in wisdom's keys: all that decides which kernel is fastest */
+    double cache_bytes;  /* a matrix smaller than this stays in a cache between two products */
+    double memory_speed; /* bytes a second by a GPU's memory clock and bus; 0: not known */
+    double gpu_threads;  /* that a GPU's multiprocessors hold at once; 0: no GPU */
+    char reason[160];    /* why this device, where "auto" chose it */
     struct tess_model *performance; /* plan/model/model.h; read when it is first asked for */
     void (*performance_free)(struct tess_model *); /* set with it */
 };
@@ -34,7 +36,8 @@ struct tess_plan {
     const tess_matrix *matrix;
     int64_t all_rows; /* the matrix's, or those of all parts where it is one part's (dist/) */
     tess_device
-        *local; /* of a part: that of its own block, where its vectors are; NULL: the host */
+        *local;       /* of a part: that of its own block, where its vectors are; NULL: the host */
+    tess_plan *block; /* of a part: the plan of its own square block; NULL: the matrix is whole */
     const void *values;  /* the matrix's, or those of the last update */
     int64_t version;     /* of the matrix when its values were last taken */
     int64_t updates;     /* how often they were taken since the plan was made; solvers look at it */
@@ -75,6 +78,7 @@ typedef struct tess_candidate {
     bool naive;       /* by costs(): what one would take without thinking, bsr and a plain kernel */
     double predicted; /* seconds of one product in the mean; 0: the model knows nothing of it */
     double doubt;     /* by costs(): predicted times are compared multiplied by this; 0 means 1 */
+    double unsure;    /* by the model, likewise: how much longer it may take among other kernels */
     bool shaped;      /* parameters belong to this matrix's pattern: wisdom keeps the format without
                          them */
     /* By costs(): the class whose measured irregular rows stand for those of this one, and the
@@ -101,6 +105,7 @@ typedef struct tess_product {
     tess_block_order order; /* SPMM */
     tess_effort effort;     /* candidates: ESTIMATE a few, EXHAUSTIVE all sets of parameters */
     bool shapes;            /* candidates: fbcsr too, for which the pattern has to be searched */
+    const char *format; /* candidates: of this format alone, where a backend can tell; or NULL */
 } tess_product;
 
 /* Y = alpha A X + beta Y of k vectors, or its transpose of one. */
@@ -179,6 +184,8 @@ struct tess_backend {
     tess_status (*sum_start)(tess_plan *plan, const double *values, int count);
     tess_status (*sum_wait)(tess_plan *plan, double *values);
     int sum_most;
+    /* values[i] becomes the largest of all parts. */
+    tess_status (*most)(tess_plan *plan, double *values, int count);
     /* Returns `status`, or the failure of the first part that has one, with its sentence. */
     tess_status (*agree)(tess_plan *plan, tess_status status);
 
@@ -193,10 +200,13 @@ struct tess_backend {
      * not compute then has no solvers. */
     const struct tess_space_ops *space;
 
-    /* The same for one part of a plan whose other parts are in this process, on devices of the same
-     * kind; NULL: parts keep them in the host's memory. */
+    /* The same for one part of a plan whose other parts are on devices of the same kind; NULL:
+     * parts keep them in the host's memory. */
     const struct tess_space_ops *part_space;
 
+    /* What such a part exchanges with others. Collective. NULL: messages of host memory
+     * (dist/product.c). */
+    tess_status (*part_open)(tess_plan *plan);
     /* A product of such a part, vectors in the device's memory or the host's. NULL: it is made of
      * those of the part's blocks, and of messages (dist/product.c). */
     tess_status (*part_multiply)(tess_plan *plan, const tess_part_product *product);

@@ -59,18 +59,16 @@ tess_status tess_shapes_read(tess_ctx *ctx, const char *text, tess_fbcsr_options
     return tess_shape_list_parse(ctx, list, out);
 }
 
-static tess_status choose(tess_ctx *ctx, const tess_matrix *A, const tess_backend *backend,
-                          tess_fbcsr_options *out)
+static tess_status choose(tess_ctx *ctx, const tess_matrix *A, bool slices, tess_fbcsr_options *out)
 {
-    return backend->shapes_in_slices ? tess_fbcsr_choose_slices(ctx, A, out)
-                                     : tess_fbcsr_choose(ctx, A, out);
+    return slices ? tess_fbcsr_choose_slices(ctx, A, out) : tess_fbcsr_choose(ctx, A, out);
 }
 
-tess_status tess_shapes_choose(tess_ctx *ctx, const tess_matrix *A, const char *text,
-                               const tess_backend *backend, tess_fbcsr_options *out)
+tess_status tess_shapes_choose(tess_ctx *ctx, const tess_matrix *A, const char *text, bool slices,
+                               tess_fbcsr_options *out)
 {
     TESS_TRY(tess_shapes_read(ctx, text, out));
-    return out->count > 0 ? TESS_OK : choose(ctx, A, backend, out);
+    return out->count > 0 ? TESS_OK : choose(ctx, A, slices, out);
 }
 
 void tess_shapes_write(tess_fbcsr_options *options, char *text, size_t size)
@@ -133,7 +131,7 @@ static tess_status take_pieces(tess_ctx *ctx, const tess_matrix *A, int64_t entr
     return TESS_OK;
 }
 
-tess_status tess_shapes_look(tess_ctx *ctx, const tess_matrix *A, const tess_backend *backend,
+tess_status tess_shapes_look(tess_ctx *ctx, const tess_matrix *A, bool slices,
                              tess_fbcsr_options *out)
 {
     *out = (tess_fbcsr_options){0};
@@ -141,10 +139,10 @@ tess_status tess_shapes_look(tess_ctx *ctx, const tess_matrix *A, const tess_bac
         return TESS_OK;
     int64_t entries = A->blocks / SHARE > LEAST_ENTRIES ? A->blocks / SHARE : LEAST_ENTRIES;
     if (A->blocks < 2 * entries)
-        return choose(ctx, A, backend, out);
+        return choose(ctx, A, slices, out);
     tess_matrix *pieces;
     TESS_TRY(take_pieces(ctx, A, entries, &pieces));
-    tess_status status = choose(ctx, pieces, backend, out);
+    tess_status status = choose(ctx, pieces, slices, out);
     tess_matrix_destroy(pieces);
     return status;
 }
@@ -155,13 +153,12 @@ tess_status tess_shapes_look(tess_ctx *ctx, const tess_matrix *A, const tess_bac
  * chosen only where it is clearly ahead. */
 static const double doubt = 1.1;
 
-void tess_shapes_price(const tess_fbcsr_options *shapes, const tess_matrix *A,
-                       const tess_backend *backend, tess_candidate *c)
+void tess_shapes_price(const tess_fbcsr_options *shapes, const tess_matrix *A, bool slices,
+                       tess_candidate *c)
 {
     double vectors = (double)(A->rows + A->cols) * (double)tess_type_size(A->type);
     const tess_shape *first = &shapes->shape[0];
-    bool block =
-        shapes->count > 0 && first->width > 1 && (backend->shapes_in_slices || first->height > 1);
+    bool block = shapes->count > 0 && first->width > 1 && (slices || first->height > 1);
     c->memory = (1 - shapes->saved) * (tess_matrix_spmv_bytes(A) - vectors);
     c->bytes = c->memory + vectors;
     c->doubt = doubt;

@@ -16,19 +16,19 @@ enum { TESS_SHAPES_TEXT = 104 }; /* bytes of a list of shapes */
 bool tess_shapes_promising(const tess_matrix *A);
 /* The list in `text` as shapes; none if it is empty. */
 tess_status tess_shapes_read(tess_ctx *ctx, const char *text, tess_fbcsr_options *out);
-/* The same; where `text` is empty or "auto", shapes are chosen for A on such a device by priced
- * bytes, perhaps none. */
-tess_status tess_shapes_choose(tess_ctx *ctx, const tess_matrix *A, const char *text,
-                               const tess_backend *backend, tess_fbcsr_options *out);
+/* The same; where `text` is empty or "auto", shapes are chosen for A by priced bytes, perhaps none:
+ * the bytes of blocks or, `slices`, those of format/fbcsr/slices.h. */
+tess_status tess_shapes_choose(tess_ctx *ctx, const tess_matrix *A, const char *text, bool slices,
+                               tess_fbcsr_options *out);
 /* The list as text; the least useful shapes are dropped where there is no room for all. */
 void tess_shapes_write(tess_fbcsr_options *options, char *text, size_t size);
 
 /* What a candidate would extract; none where nothing is promising. As tess_shapes_choose, but a
  * small matrix is judged by a small part of it: the look must not take as long as thousands of
  * products. */
-tess_status tess_shapes_look(tess_ctx *ctx, const tess_matrix *A, const tess_backend *backend,
+tess_status tess_shapes_look(tess_ctx *ctx, const tess_matrix *A, bool slices,
                              tess_fbcsr_options *out);
 /* The candidate's class and bytes, for the model. The class is "fbcsr blocks" where the first shape
  * has several columns (and, outside of slices, several rows), otherwise "fbcsr lines". */
-void tess_shapes_price(const tess_fbcsr_options *shapes, const tess_matrix *A,
-                       const tess_backend *backend, tess_candidate *c);
+void tess_shapes_price(const tess_fbcsr_options *shapes, const tess_matrix *A, bool slices,
+                       tess_candidate *c);

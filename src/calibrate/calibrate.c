@@ -8,8 +8,6 @@
 
 /* Sizes grow by this: in the cache, where less and less stays in it, and beyond. */
 static const double first_bytes = 1e5, growth_in_cache = 2.5, growth_between = 1.3, growth = 1.35;
-/* The largest is so many times the cache: half of it, as symmetric storage is, is to be beyond. */
-static const double most_times = 10;
 const int32_t tess_model_blocks[] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,
                                      10, 11, 12, 14, 16, 20, 24, 32, 48, 64};
 const int tess_model_block_count = sizeof tess_model_blocks / sizeof tess_model_blocks[0];
@@ -206,11 +204,15 @@ tess_status tess_model_calibrate(tess_device *device, tess_type type, int32_t bl
             "'cuda'",
             device->backend->name);
     if (!(most > 0)) {
-        c.most = most_times * device->cache_bytes;
-        c.most = c.most < 64e6 ? 64e6 : c.most > 1e9 ? 1e9 : c.most;
+        c.most = TESS_CACHE_MOST * device->cache_bytes;
+        /* Beside a last cache of hundreds of megabytes several sizes still come from memory. */
+        double enough = fmax(1e9, 2 * TESS_CACHE_GONE * device->cache_bytes);
+        c.most = fmin(fmax(c.most, 64e6), enough);
     }
     TESS_TRY(tess_model_create(device->ctx, device->model, &c.model));
     c.model->cache_bytes = device->cache_bytes;
+    c.model->memory_speed = device->memory_speed;
+    c.model->gpu_threads = device->gpu_threads;
     c.model->partial = classes != NULL;
     tess_status status = calibrate(&c, block);
     tess_free(c.ctx, c.samples);

@@ -18,6 +18,9 @@ tess_status tess_sample_iteration(tess_plan *plan, const void *b, double *produc
  */
 tess_status tess_model_calibrate(tess_device *device, tess_type type, int32_t block, double most,
                                  const char *classes, tess_model **out);
+/* quick.c: measures how fast the device is beside what stands in for it, makes the device's model
+ * so and returns the whole factor, earlier ones included. */
+tess_status tess_model_measure_scale(tess_device *device, tess_model_scale *out);
 /* The parts of a whole model. */
 extern const int32_t tess_model_blocks[];
 extern const int tess_model_block_count;

@@ -1,8 +1,9 @@
-/* Calibration of iterations of CG, and of copies.
+/* Calibration of iterations of CG, of plain reading and of copies.
  *
  *   vectors            iterations less their products, on cubes
  *   vectors streamed   the same where the matrix goes through a GPU's cache
  *   at once            whole iterations, where the device does all of them in one launch
+ *   reading            as many bytes as the device reads in the same time, and nothing else
  *   copies             a vector to the device and another one back
  */
 #include "calibrate/samples.h"
@@ -34,12 +35,12 @@ cleanup:
 static const double first_passes = 1e5, growth = 1.8;
 static const double first_matrix = 6e4, last_matrix = 3.2e8, growth_matrix = 1.35;
 
-/* Where no solver runs, passes are as fast as reading. */
-static tess_status measure_reading(tess_calibration *c, double bytes)
+static tess_status measure_reading(tess_calibration *c, const char *name, double bytes)
 {
     double speed;
     TESS_TRY(c->device->backend->read_ceiling(c->device, bytes, &speed));
-    tess_sample read = {.name = TESS_MODEL_VECTORS, .bytes = bytes, .seconds = bytes / speed};
+    tess_sample read = {.bytes = bytes, .seconds = bytes / speed};
+    snprintf(read.name, sizeof read.name, "%s", name);
     return tess_calibration_keep(c, &read);
 }
 
@@ -57,7 +58,7 @@ static tess_status measure_host(tess_calibration *c)
         tess_matrix_destroy(A);
         passes.seconds = iteration - product;
         if (status == TESS_ERR_UNSUPPORTED && c->device->backend->read_ceiling)
-            status = measure_reading(c, bytes);
+            status = measure_reading(c, TESS_MODEL_VECTORS, bytes); /* where no solver runs */
         else if (status == TESS_OK && passes.seconds > 0)
             status = tess_calibration_keep(c, &passes);
         TESS_TRY(status);
@@ -143,6 +144,21 @@ static tess_status measure_asynchronous(tess_calibration *c)
     return measure_cut(c);
 }
 
+/* ---- Reading ---- */
+
+static tess_status measure_ceiling(tess_calibration *c)
+{
+    if (!c->device->backend->read_ceiling)
+        return TESS_OK;
+    const double memory = TESS_CACHE_GONE * c->model->cache_bytes, growth_beyond = 1.3;
+    c->count = 0;
+    for (double bytes = first_passes; bytes <= c->most;
+         bytes *= bytes < memory / growth ? growth : growth_beyond)
+        TESS_TRY(measure_reading(c, TESS_MODEL_READING, bytes));
+    c->regular = c->count;
+    return tess_calibration_fit(c, 1);
+}
+
 /* ---- Copies ---- */
 
 static tess_status measure_copies(tess_calibration *c)
@@ -179,5 +195,6 @@ tess_status tess_calibration_vectors(tess_calibration *c)
 {
     c->count = 0;
     TESS_TRY(c->device->backend->asynchronous ? measure_asynchronous(c) : measure_host(c));
+    TESS_TRY(measure_ceiling(c));
     return measure_copies(c);
 }

@@ -19,7 +19,7 @@ static tess_status prepare(tess_plan *plan, const tess_plan_options *options)
                          (int)A->block_height, (int)A->block_width);
     TESS_TRY(tess_options_parse(ctx, tess_cpu_format_fbcsr.name, options->params, table, 1));
     TESS_TRY(tess_cpu_fbcsr_named(plan->device, A->type, options->kernel, &isa));
-    TESS_TRY(tess_shapes_choose(ctx, A, text, plan->device->backend, &shapes));
+    TESS_TRY(tess_shapes_choose(ctx, A, text, false, &shapes));
     tess_shapes_write(&shapes, text, sizeof text);
     TESS_TRY(tess_cpu_plan_create_fbcsr(plan->device, A, &shapes, isa, &state));
     plan->state = state;
@@ -68,14 +68,14 @@ static tess_status candidates(tess_device *device, const tess_matrix *A,
     char text[TESS_SHAPES_TEXT];
     if (product->kind != TESS_PRODUCT_SPMV || !product->shapes)
         return TESS_OK;
-    TESS_TRY(tess_shapes_look(device->ctx, A, device->backend, &shapes));
+    TESS_TRY(tess_shapes_look(device->ctx, A, false, &shapes));
     if (shapes.count == 0)
         return TESS_OK;
     snprintf(candidate.format, sizeof candidate.format, "%s", tess_cpu_format_fbcsr.name);
     tess_shapes_write(&shapes, text, sizeof text);
     tess_cpu_fbcsr_kernel_name(cpu->isa, A->type, candidate.kernel, sizeof candidate.kernel);
     snprintf(candidate.params, sizeof candidate.params, "shapes=%s", text);
-    tess_shapes_price(&shapes, A, device->backend, &candidate);
+    tess_shapes_price(&shapes, A, false, &candidate);
     return tess_candidates_add(device->ctx, list, &candidate);
 }
 

@@ -23,7 +23,8 @@ tess_status tess_cpu_candidates(tess_device *device, const tess_matrix *A,
                                 const tess_product *product, tess_candidates *list)
 {
     for (int i = 0; i < FORMATS; i++)
-        if (formats[i]->complex || !tess_is_complex(A->type))
+        if ((formats[i]->complex || !tess_is_complex(A->type)) &&
+            (!product->format || strcmp(product->format, formats[i]->name) == 0))
             TESS_TRY(formats[i]->candidates(device, A, product, list));
     return TESS_OK;
 }

@@ -40,6 +40,7 @@ const tess_backend tess_cuda_backend = {
     .operators = &operators,
     .host_values = tess_cuda_host_values,
     .part_space = &tess_cuda_space_ops,
+    .part_open = tess_cuda_part_open,
     .part_multiply = tess_cuda_part_multiply,
     .part_release = tess_cuda_part_release,
     .multigrid = &tess_cuda_amg_ops,

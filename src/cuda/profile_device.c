@@ -9,8 +9,9 @@ static const struct known_gpu {
     const char *name, *model;
     int sm, multiprocessors, threads_per_multiprocessor;
     size_t shared_bytes, l2_bytes, memory_bytes;
+    double memory_speed;
 } known[] = {
-    {"h200", "NVIDIA H200", 90, 132, 2048, 227 << 10, 60 << 20, (size_t)140 << 30},
+    {"h200", "NVIDIA H200", 90, 132, 2048, 227 << 10, 60 << 20, (size_t)140 << 30, 4.8143e12},
 };
 enum { KNOWN = sizeof known / sizeof known[0] };
 
@@ -41,7 +42,8 @@ static tess_status open_profile(tess_device *device, const char *rest)
                         .threads_per_multiprocessor = gpu->threads_per_multiprocessor,
                         .shared_bytes = gpu->shared_bytes,
                         .l2_bytes = gpu->l2_bytes,
-                        .memory_bytes = gpu->memory_bytes};
+                        .memory_bytes = gpu->memory_bytes,
+                        .memory_speed = gpu->memory_speed};
     snprintf(cuda->name, sizeof cuda->name, "profile:%s", gpu->name);
     device->state = cuda;
     device->threads = 0;

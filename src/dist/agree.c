@@ -16,6 +16,12 @@ tess_status tess_comm_check(tess_ctx *ctx, const tess_comm *comm, tess_status st
                      tess_status_text(status));
 }
 
+static bool begins_with_part(const char *text, int size)
+{
+    int rank, parts, end = 0;
+    return sscanf(text, "part %d of %d:%n", &rank, &parts, &end) == 2 && end > 0 && parts == size;
+}
+
 tess_status tess_comm_agree(tess_ctx *ctx, const tess_comm *comm, tess_status status)
 {
     if (comm->size == 1)
@@ -36,8 +42,11 @@ tess_status tess_comm_agree(tess_ctx *ctx, const tess_comm *comm, tess_status st
         if (reports[r].status == TESS_OK)
             continue;
         reports[r].text[sizeof reports[r].text - 1] = '\0';
-        heard = tess_fail(ctx, (tess_status)reports[r].status, "part %d of %d: %s", r, comm->size,
-                          reports[r].text);
+        /* A failure that was agreed on before has its part's number. */
+        const bool known = begins_with_part(reports[r].text, comm->size);
+        heard = known ? tess_fail(ctx, (tess_status)reports[r].status, "%s", reports[r].text)
+                      : tess_fail(ctx, (tess_status)reports[r].status, "part %d of %d: %s", r,
+                                  comm->size, reports[r].text);
     }
     tess_free(ctx, all);
     return heard;
@@ -68,6 +77,18 @@ tess_status tess_part_sum(tess_part *part, double *values, int count)
         TESS_TRY(check_sum(part, comm->gather(comm->user, values + first, bytes, part->sums)));
         add_up(part, some, values + first);
     }
+    return TESS_OK;
+}
+
+tess_status tess_part_most(tess_part *part, double *values, int count)
+{
+    const tess_comm *comm = &part->comm;
+    const size_t bytes = (size_t)count * sizeof *values;
+    if (comm->size > 1)
+        TESS_TRY(check_sum(part, comm->gather(comm->user, values, bytes, part->sums)));
+    for (int i = 0; i < count; i++)
+        for (int r = 0; r < comm->size && comm->size > 1; r++)
+            values[i] = fmax(values[i], part->sums[r * count + i]);
     return TESS_OK;
 }
 

@@ -87,6 +87,11 @@ static tess_status sum(tess_plan *plan, double *values, int count)
     return status;
 }
 
+static tess_status most(tess_plan *plan, double *values, int count)
+{
+    return tess_part_most(state_of(plan)->part, values, count);
+}
+
 static tess_status sum_start(tess_plan *plan, const double *values, int count)
 {
     return tess_part_sum_start(state_of(plan)->part, values, count);
@@ -223,6 +228,7 @@ const tess_backend tess_part_backend = {
     .sum_start = sum_start,
     .sum_wait = sum_wait,
     .sum_most = TESS_PART_SUMS,
+    .most = most,
     .agree = agree,
 };
 
@@ -248,7 +254,7 @@ static tess_status make_plans(tess_part_plan *p, tess_device *device,
 }
 
 static tess_status make(tess_part *part, tess_device *device, const tess_plan_options *options,
-                        tess_plan *plan)
+                        bool on_devices, tess_plan *plan)
 {
     tess_part_plan *p;
     TESS_TRY(TESS_CALLOC(part->ctx, 1, &p));
@@ -257,8 +263,7 @@ static tess_status make(tess_part *part, tess_device *device, const tess_plan_op
     p->backend = tess_part_backend;
     p->device.backend = &p->backend;
     p->device.performance = NULL;
-    /* A device's loop has the default form inside. */
-    if (part->same_process && tess_form_is_default(options->form))
+    if (on_devices)
         p->backend.space = device->backend->part_space;
     /* Where the device keeps no vectors, the host's threads do the vector operations. */
     if (device->threads < 1 && !p->backend.space)
@@ -272,7 +277,28 @@ static tess_status make(tess_part *part, tess_device *device, const tess_plan_op
                         .version = part->own->version,
                         .state = p};
     tess_word_open(&plan->turn);
-    return make_plans(p, device, options);
+    TESS_TRY(make_plans(p, device, options));
+    plan->block = p->own;
+    return TESS_OK;
+}
+
+/* Whether all parts keep a solver's vectors on devices: those of one kind, with the default form in
+ * their loops. */
+static tess_status look_at_devices(tess_part *part, const tess_device *device, const char *form,
+                                   bool *on_devices)
+{
+    double without = !device->backend->part_space || !tess_form_is_default(form);
+    TESS_TRY(tess_part_most(part, &without, 1));
+    *on_devices = without == 0;
+    return TESS_OK;
+}
+
+static tess_status open_exchange(tess_plan *plan)
+{
+    tess_part_plan *p = state_of(plan);
+    if (plan->local && !p->part->same_process)
+        return plan->local->backend->part_open(plan);
+    return tess_halo_open(p->part, 1, &p->one);
 }
 
 tess_status tess_plan_create_part(tess_part *part, tess_device *device,
@@ -282,14 +308,16 @@ tess_status tess_plan_create_part(tess_part *part, tess_device *device,
         return tess_null_argument(part ? part->ctx : NULL, __func__);
     tess_plan *plan = NULL;
     tess_plan_options options;
+    bool on_devices;
     tess_status status = TESS_TAKE_OPTIONS(part->ctx, tess_plan_options, given, &options);
+    TESS_TRY(tess_comm_agree(part->ctx, &part->comm, status));
+    TESS_TRY(look_at_devices(part, device, options.form, &on_devices));
+    status = TESS_CALLOC(part->ctx, 1, &plan);
     if (status == TESS_OK)
-        status = TESS_CALLOC(part->ctx, 1, &plan);
-    if (status == TESS_OK)
-        status = make(part, device, &options, plan);
+        status = make(part, device, &options, on_devices, plan);
     status = tess_comm_agree(part->ctx, &part->comm, status);
     if (status == TESS_OK)
-        status = tess_halo_open(part, 1, &state_of(plan)->one);
+        status = open_exchange(plan);
     if (status == TESS_OK)
         status = tess_form_open(state_of(plan), options.form, device, &options);
     if (status != TESS_OK) {

@@ -80,7 +80,9 @@ tess_status tess_comm_check(tess_ctx *ctx, const tess_comm *comm, tess_status st
                             const char *what);
 /* values[i] becomes the sum over all parts, added in their order. */
 tess_status tess_part_sum(tess_part *part, double *values, int count);
-/* The same in two calls, for at most TESS_PART_SUMS numbers. One sum has to be waited for before
+/* values[i] becomes the largest of all parts; at most TESS_PART_SUMS numbers. */
+tess_status tess_part_most(tess_part *part, double *values, int count);
+/* The sum in two calls, for at most TESS_PART_SUMS numbers. One sum has to be waited for before
  * the next one starts. */
 tess_status tess_part_sum_start(tess_part *part, const double *values, int count);
 tess_status tess_part_sum_wait(tess_part *part, double *values);

@@ -26,6 +26,20 @@ typedef struct making {
     const tess_plan_options *options;
 } making;
 
+/* The part's own block gets A's coordinates of its block rows. */
+static tess_status take_coordinates(const tess_matrix *A, const tess_part *part)
+{
+    tess_matrix *own = part->own;
+    const int64_t count = own->block_rows * A->dimensions;
+    if (!A->coordinates || count == 0)
+        return TESS_OK;
+    TESS_TRY(TESS_ALLOC(part->ctx, count, &own->coordinates));
+    memcpy(own->coordinates, A->coordinates + part->firsts[part->comm.rank] * A->dimensions,
+           (size_t)count * sizeof *own->coordinates);
+    own->dimensions = A->dimensions;
+    return TESS_OK;
+}
+
 static tess_status make_one(void *user, int rank)
 {
     const making *m = user;
@@ -33,6 +47,7 @@ static tess_status make_one(void *user, int rank)
     const tess_comm comm = tess_team_comm(m->p->parts->team, rank);
     TESS_TRY(tess_part_deal(member->ctx, &comm, rank == 0 ? m->A : NULL, &m->p->part[rank]));
     m->p->part[rank]->same_process = true;
+    TESS_TRY(take_coordinates(m->A, m->p->part[rank]));
     return tess_plan_create_part(m->p->part[rank], member->device, m->options, &m->p->plan[rank]);
 }
 

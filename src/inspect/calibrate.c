@@ -43,6 +43,22 @@ tess_status tess_calibrate(tess_device *device, tess_type type, int32_t block, d
     return status;
 }
 
+tess_status tess_calibrate_quick(tess_device *device, const char *path, double *memory,
+                                 double *cache)
+{
+    tess_model_scale scale;
+    if (!device || !memory || !cache)
+        return tess_null_argument(device ? device->ctx : NULL, __func__);
+    if (path)
+        TESS_TRY(tess_model_write(device->ctx, path, NULL));
+    TESS_TRY(tess_model_measure_scale(device, &scale));
+    if (path)
+        TESS_TRY(tess_model_write_scale(device->ctx, path, device->model, &scale));
+    *memory = scale.memory;
+    *cache = scale.cache;
+    return TESS_OK;
+}
+
 void tess_model_part_destroy(tess_model_part *part)
 {
     tess_model_destroy(model_of(part));

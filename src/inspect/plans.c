@@ -148,7 +148,7 @@ tess_status tess_plan_get_trial(const tess_plan *plan, int64_t index, size_t siz
                                   .note = trial->note,
                                   .seconds = trial->seconds,
                                   .predicted_seconds = c->predicted,
-                                  .compared_seconds = tess_candidate_doubted(c),
+                                  .compared_seconds = tess_candidate_compared(c),
                                   .bytes = c->bytes,
                                   .memory = c->memory,
                                   .prepare_seconds = trial->prepare_seconds};

@@ -100,6 +100,11 @@ void tess_matrix_zero_padding(tess_matrix *A, int64_t row);
 /* Fails with the place of the first value in the padding that is not zero. */
 tess_status tess_matrix_check_padding(const tess_matrix *A);
 
+/* transpose.c: a matrix with the pattern of A', values unset. from[k] is the block of A that block
+ * k of it is, transposed; there are A->blocks of them. */
+tess_status tess_matrix_transpose_pattern(tess_ctx *ctx, const tess_matrix *A, int64_t *from,
+                                          tess_matrix **out);
+
 /* to_type.c: to[i] = from[i] of reals, a complex scalar being two. Returns the first i whose finite
  * number becomes infinite, or -1. */
 int64_t tess_narrow(tess_ctx *ctx, const double *from, float *to, int64_t count);

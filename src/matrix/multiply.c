@@ -1,10 +1,25 @@
 /* The pattern of C = A B, and the product as one call.
  *
  * A row of C is the union of the rows of B that a row of A names. Each thread keeps one mark a
- * block column: the last row that had it. Rows are counted, then listed and sorted.
+ * block column: the last row that had it. A row's columns are then sorted as bits, one a column:
+ *
+ *     words     bit c % 64 of words[c / 64]: block column c is in the row
+ *     summary   bit w % 64 of summary[w / 64]: words[w] is not 0
+ *
+ * A first walk over the rows counts them. It also lists them, as far as a buffer has room. A second
+ * walk lists the others.
  */
 #include "matrix/multiply.h"
 
+enum { BITS = 64, FEW = 12 };
+
+/* What a share works with. */
+typedef struct scratch {
+    int32_t *mark;
+    uint64_t *words, *summary; /* all 0 between rows */
+} scratch;
+
+/* Counts the columns of a row, and lists them unless `columns` is NULL. */
 static int64_t list_row(const tess_matrix *A, const tess_matrix *B, int64_t row, int32_t *mark,
                         int32_t *columns)
 {
@@ -24,18 +39,34 @@ static int64_t list_row(const tess_matrix *A, const tess_matrix *B, int64_t row,
     return count;
 }
 
-static int compare_columns(const void *a, const void *b)
+/* The same without branches that a processor cannot foresee; it may write one column too many. */
+static int64_t list_fast(const tess_matrix *A, const tess_matrix *B, int64_t row, int32_t *mark,
+                         int32_t *columns)
 {
-    const int32_t left = *(const int32_t *)a, right = *(const int32_t *)b;
-    return left < right ? -1 : left > right;
+    int64_t count = 0;
+    for (int64_t k = A->row_offsets[row]; k < A->row_offsets[row + 1]; k++) {
+        const int64_t j = A->columns[k], last = B->row_offsets[j + 1];
+        for (int64_t l = B->row_offsets[j]; l < last; l++) {
+            const int32_t column = B->columns[l];
+            columns[count] = column;
+            count += mark[column] != row;
+            mark[column] = (int32_t)row;
+        }
+    }
+    return count;
 }
 
-static void sort_columns(int32_t *columns, int64_t count)
+/* The number of columns of a row, at most. */
+static int64_t most_columns(const tess_matrix *A, const tess_matrix *B, int64_t row)
 {
-    if (count > 64) {
-        qsort(columns, (size_t)count, sizeof *columns, compare_columns);
-        return;
-    }
+    int64_t most = 0;
+    for (int64_t k = A->row_offsets[row]; k < A->row_offsets[row + 1]; k++)
+        most += B->row_offsets[A->columns[k] + 1] - B->row_offsets[A->columns[k]];
+    return most;
+}
+
+static void sort_few(int32_t *columns, int64_t count)
+{
     for (int64_t i = 1; i < count; i++) {
         const int32_t column = columns[i];
         int64_t at = i;
@@ -45,35 +76,84 @@ static void sort_columns(int32_t *columns, int64_t count)
     }
 }
 
-struct walk_share {
-    const tess_matrix *A, *B;
-    tess_matrix *C;
-    int32_t *marks;
-};
-
-static void walk_share(void *arg, tess_range rows)
+static void sort_columns(const scratch *s, int32_t *columns, int64_t count)
 {
-    const struct walk_share *job = arg;
-    tess_matrix *C = job->C;
-    int32_t *mark = job->marks + rows.share * C->block_cols;
-    for (int64_t j = 0; j < C->block_cols; j++)
-        mark[j] = -1;
-    for (int64_t i = rows.first; i < rows.last; i++) {
-        int32_t *columns = C->columns ? C->columns + C->row_offsets[i] : NULL;
-        const int64_t count = list_row(job->A, job->B, i, mark, columns);
-        if (columns)
-            sort_columns(columns, count);
-        else
-            C->row_offsets[i + 1] = count;
+    int32_t first = INT32_MAX, last = 0;
+    int64_t at = 0;
+    if (count <= FEW) {
+        sort_few(columns, count);
+        return;
+    }
+    for (int64_t i = 0; i < count; i++) {
+        const int32_t word = columns[i] / BITS;
+        s->words[word] |= (uint64_t)1 << columns[i] % BITS;
+        s->summary[word / BITS] |= (uint64_t)1 << word % BITS;
+        first = columns[i] < first ? columns[i] : first;
+        last = columns[i] > last ? columns[i] : last;
+    }
+    for (int64_t i = first / (BITS * BITS); i <= last / (BITS * BITS); i++) {
+        for (uint64_t some = s->summary[i]; some != 0; some &= some - 1) {
+            const int64_t word = i * BITS + __builtin_ctzll(some);
+            for (uint64_t bits = s->words[word]; bits != 0; bits &= bits - 1)
+                columns[at++] = (int32_t)(word * BITS + __builtin_ctzll(bits));
+            s->words[word] = 0;
+        }
+        s->summary[i] = 0;
     }
 }
 
-/* Counts the rows of C, or lists them where C has columns. */
-static void walk_rows(tess_ctx *ctx, const tess_matrix *A, const tess_matrix *B, tess_matrix *C,
-                      int32_t *marks)
+typedef struct walk {
+    const tess_matrix *A, *B;
+    tess_matrix *C;
+    int32_t *marks;    /* of every share */
+    uint64_t *bits;    /* of every share: words, then summaries */
+    int32_t *listed;   /* of every share `room` columns: its first rows */
+    int64_t *unlisted; /* of every share: the first row that is not listed */
+    int64_t words, summaries, room;
+} walk;
+
+static scratch scratch_of(const walk *w, int share)
 {
-    tess_for_rows(ctx, A->row_offsets, A->block_rows, walk_share,
-                  &(struct walk_share){A, B, C, marks});
+    const int64_t columns = w->C->block_cols;
+    uint64_t *words = w->bits + share * (w->words + w->summaries);
+    scratch s = {w->marks + share * columns, words, words + w->words};
+    for (int64_t j = 0; j < columns; j++)
+        s.mark[j] = -1;
+    return s;
+}
+
+static void count_rows(void *arg, tess_range rows)
+{
+    const walk *w = arg;
+    const scratch s = scratch_of(w, rows.share);
+    int32_t *to = w->listed + rows.share * w->room;
+    int64_t used = 0, row = rows.first;
+    for (; row < rows.last && most_columns(w->A, w->B, row) < w->room - used; row++) {
+        const int64_t count = list_fast(w->A, w->B, row, s.mark, to + used);
+        sort_columns(&s, to + used, count);
+        w->C->row_offsets[row + 1] = count;
+        used += count;
+    }
+    w->unlisted[rows.share] = row;
+    for (; row < rows.last; row++)
+        w->C->row_offsets[row + 1] = list_row(w->A, w->B, row, s.mark, NULL);
+}
+
+static void list_rows(void *arg, tess_range rows)
+{
+    const walk *w = arg;
+    const tess_matrix *C = w->C;
+    const int64_t unlisted = w->unlisted[rows.share], first = C->row_offsets[rows.first];
+    if (unlisted > rows.first)
+        memcpy(C->columns + first, w->listed + rows.share * w->room,
+               (size_t)(C->row_offsets[unlisted] - first) * sizeof *C->columns);
+    if (unlisted >= rows.last)
+        return;
+    const scratch s = scratch_of(w, rows.share);
+    for (int64_t row = unlisted; row < rows.last; row++) {
+        int32_t *columns = C->columns + C->row_offsets[row];
+        sort_columns(&s, columns, list_row(w->A, w->B, row, s.mark, columns));
+    }
 }
 
 static tess_status check(tess_ctx *ctx, const tess_matrix *A, const tess_matrix *B)
@@ -97,21 +177,28 @@ tess_status tess_multiply_pattern(tess_ctx *ctx, const tess_matrix *A, const tes
                                   tess_matrix **out)
 {
     tess_matrix *C = NULL;
-    int32_t *marks = NULL;
+    walk w = {.A = A, .B = B};
     tess_status status;
     TESS_TRY(check(ctx, A, B));
     TESS_TRY(
         tess_matrix_head(ctx, A->type, A->rows, B->cols, A->block_height, B->block_width, 0, &C));
+    w.C = C;
+    w.words = tess_ceil_div(C->block_cols, BITS);
+    w.summaries = tess_ceil_div(w.words, BITS);
+    w.room = 2 * (A->blocks + B->blocks) / ctx->threads;
     TESS_TRY_CLEAN(TESS_CALLOC(ctx, C->block_rows + 1, &C->row_offsets));
-    TESS_TRY_CLEAN(TESS_ALLOC(ctx, C->block_cols * ctx->threads, &marks));
-    walk_rows(ctx, A, B, C, marks);
+    TESS_TRY_CLEAN(TESS_ALLOC(ctx, C->block_cols * ctx->threads, &w.marks));
+    TESS_TRY_CLEAN(TESS_CALLOC(ctx, (w.words + w.summaries) * ctx->threads, &w.bits));
+    TESS_TRY_CLEAN(TESS_ALLOC(ctx, w.room * ctx->threads, &w.listed));
+    TESS_TRY_CLEAN(TESS_ALLOC(ctx, ctx->threads, &w.unlisted));
+    tess_for_rows(ctx, A->row_offsets, A->block_rows, count_rows, &w);
     tess_counts_to_offsets(C->row_offsets, C->block_rows);
     TESS_TRY_CLEAN(tess_matrix_allocate_blocks(C, C->row_offsets[C->block_rows]));
-    walk_rows(ctx, A, B, C, marks);
+    tess_for_rows(ctx, A->row_offsets, A->block_rows, list_rows, &w);
     *out = C;
     C = NULL;
 cleanup:
-    tess_free(ctx, marks);
+    TESS_FREE(ctx, w.marks, w.bits, w.listed, w.unlisted);
     tess_matrix_destroy(C);
     return status;
 }

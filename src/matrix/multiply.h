@@ -21,6 +21,6 @@ typedef struct tess_multiply_share {
     const void *turned; /* B's blocks transposed, where rows of C are summed transposed; or NULL */
     tess_matrix *C;
     int64_t first, last; /* block rows of C */
-    int32_t *place;      /* one a block column of C */
-    void *sums;          /* the longest row of C, where `turned` */
+    int32_t *place;      /* one a block column of C; NULL: blocks are 1 x 1 */
+    void *sums;          /* the longest row of C, where `turned`; 1 x 1: one a column, all 0 */
 } tess_multiply_share;

@@ -5,6 +5,8 @@
  * transposed blocks: vector instructions then have k lanes to fill in place of r.
  *
  *     C (r x k) += A (r x c) B (c x k)         C' (k x r) += B' (k x c) A' (c x r)
+ *
+ * Scalars (1 x 1 blocks) are summed in a dense row, which needs no places.
  */
 #include "matrix/multiply.h"
 
@@ -23,9 +25,9 @@ struct do_share {
     const tess_matrix *A, *B;
     const void *turned;
     tess_matrix *C;
-    int32_t *places;
-    void *sums;  /* NULL where rows of C are summed where they lie */
-    int64_t row; /* scalars of `sums` that a share has */
+    int32_t *places; /* NULL: 1 x 1 blocks */
+    void *sums;      /* NULL where rows of C are summed where they lie */
+    int64_t row;     /* scalars of `sums` that a share has */
 };
 
 static void do_share(void *arg, tess_range rows)
@@ -40,7 +42,7 @@ static void do_share(void *arg, tess_range rows)
         .C = C,
         .first = rows.first,
         .last = rows.last,
-        .place = job->places + rows.share * C->block_cols,
+        .place = job->places ? job->places + rows.share * C->block_cols : NULL,
         .sums = job->sums ? (char *)job->sums + (size_t)(rows.share * job->row) * scalar : NULL,
     };
     if (C->type == TESS_F64)
@@ -56,11 +58,15 @@ tess_status tess_multiply_values(tess_ctx *ctx, const tess_matrix *A, const tess
     const size_t scalar = tess_type_size(C->type);
     const int64_t size = (int64_t)C->block_height * C->block_width;
     const bool turn = C->block_width > C->block_height;
-    const int64_t row = turn ? tess_matrix_longest_row(C) * size : 0;
+    const bool scalars = size == 1 && A->block_width == 1;
+    const int64_t row = scalars ? C->block_cols : turn ? tess_matrix_longest_row(C) * size : 0;
     void *turned = NULL, *sums = NULL;
     int32_t *places = NULL;
     tess_status status;
-    TESS_TRY_CLEAN(TESS_ALLOC(ctx, C->block_cols * shares, &places));
+    if (scalars)
+        TESS_TRY_CLEAN(tess_calloc_bytes(ctx, row * shares, scalar, &sums));
+    else
+        TESS_TRY_CLEAN(TESS_ALLOC(ctx, C->block_cols * shares, &places));
     if (turn) {
         TESS_TRY_CLEAN(tess_alloc_bytes(ctx, tess_matrix_stored(B), scalar, &turned));
         TESS_TRY_CLEAN(tess_alloc_bytes(ctx, row * shares, scalar, &sums));

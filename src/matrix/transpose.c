@@ -10,6 +10,8 @@ typedef struct transposition {
     const tess_matrix *A;
     tess_matrix *B;
     int64_t *next; /* next[j] is where the next block of new row j goes */
+    int64_t
+        *from; /* NULL: blocks are copied; else the numbers in A of B's blocks, without values */
 } transposition;
 
 static void count_columns(void *arg, tess_range columns)
@@ -44,7 +46,9 @@ static void place_blocks(void *arg, tess_range columns)
             const char *block = (const char *)A->values + (size_t)k * bytes;
             char *target = (char *)B->values + (size_t)to * bytes;
             B->columns[to] = (int32_t)i;
-            if (r == 1 || c == 1)
+            if (job->from)
+                job->from[to] = k;
+            else if (r == 1 || c == 1)
                 memcpy(target, block, bytes);
             else if (size == sizeof(double))
                 transpose_block(block, target, r, c, sizeof(double));
@@ -56,17 +60,15 @@ static void place_blocks(void *arg, tess_range columns)
     }
 }
 
-tess_status tess_matrix_transpose(tess_ctx *ctx, const tess_matrix *A, tess_matrix **out)
+static tess_status transpose(tess_ctx *ctx, const tess_matrix *A, int64_t *from, tess_matrix **out)
 {
-    if (!ctx || !A || !out)
-        return tess_null_argument(ctx, __func__);
     tess_matrix *B;
     int64_t *next = NULL;
     TESS_TRY(tess_matrix_allocate(ctx, A->type, A->cols, A->rows, A->block_width, A->block_height,
                                   A->blocks, &B));
     tess_status status;
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, B->block_rows, &next));
-    transposition job = {A, B, next};
+    transposition job = {A, B, next, from};
     tess_for(ctx, B->block_rows, count_columns, &job);
     tess_counts_to_offsets(B->row_offsets, B->block_rows);
     memcpy(next, B->row_offsets, (size_t)B->block_rows * sizeof *next);
@@ -79,6 +81,19 @@ cleanup:
     return status;
 }
 
+tess_status tess_matrix_transpose(tess_ctx *ctx, const tess_matrix *A, tess_matrix **out)
+{
+    if (!ctx || !A || !out)
+        return tess_null_argument(ctx, __func__);
+    return transpose(ctx, A, NULL, out);
+}
+
+tess_status tess_matrix_transpose_pattern(tess_ctx *ctx, const tess_matrix *A, int64_t *from,
+                                          tess_matrix **out)
+{
+    return transpose(ctx, A, from, out);
+}
+
 static void negate_imaginary(void *arg, tess_range range)
 {
     const tess_matrix *A = arg;
@@ -89,6 +104,8 @@ static void negate_imaginary(void *arg, tess_range range)
 
 tess_status tess_matrix_conjugate_transpose(tess_ctx *ctx, const tess_matrix *A, tess_matrix **out)
 {
+    if (!ctx || !A || !out)
+        return tess_null_argument(ctx, __func__);
     tess_matrix *B;
     TESS_TRY(tess_matrix_transpose(ctx, A, &B));
     if (tess_is_complex(B->type))

@@ -13,9 +13,9 @@ static const double faster = 0.97;
 static const double glance_limit = 1.15, glance_limit_asynchronous = 0.99, halfway_limit = 1.02;
 /* A challenger wins below this share of the champion's time; ties go to the champion. */
 static const double margin = 0.99;
-/* Where there is no room for a duel, a glance decides on an asynchronous device: the challenger
- * wins below this share of the champion's shortest time. */
-static const double clear_margin = 0.985;
+/* Where there is no room for a duel, a glance decides: the challenger wins below this share of the
+ * champion's shortest time. A CPU's times are less quiet than those of an asynchronous device. */
+static const double clear_margin = 0.85, clear_margin_asynchronous = 0.985;
 
 static const tess_product spmv = {.kind = TESS_PRODUCT_SPMV};
 
@@ -133,13 +133,13 @@ static int64_t looks_left(const tess_arena *a, const tess_contestant *challenger
 static tess_status decide_at_glance(tess_arena *a, tess_contestant *champion,
                                     const tess_contestant *challenger, bool *won)
 {
-    if (!a->device->backend->asynchronous)
-        return TESS_OK;
+    const double clear =
+        a->device->backend->asynchronous ? clear_margin_asynchronous : clear_margin;
     if (champion->cold && tess_duel_room(a, champion->trial, challenger->trial, 1)) {
         champion->count = 0;
         TESS_TRY(tess_duel_batch(a, champion));
     }
-    *won = median(challenger) < clear_margin * shortest(champion);
+    *won = median(challenger) < clear * shortest(champion);
     return TESS_OK;
 }
 

@@ -142,6 +142,10 @@ static void add_price(tess_plan *plan)
     const double pass_seconds = plan->inner ? tess_regrouped_of(plan)->pass_seconds : 0;
     tess_candidate priced = tess_plan_priced(inner);
     const tess_model *model = inner->device->performance;
+    if (!(priced.bytes > 0)) { /* by the backend, when it made the plan */
+        priced.bytes = inner->moves;
+        priced.memory = inner->memory;
+    }
     if (!(priced.bytes > 0)) {
         ADD(plan, "moves   %.3g MB an SpMV\n", 1e-6 * (least + passes));
         return;

@@ -1,6 +1,7 @@
 /* Wisdom in a search: what was chosen before for a matrix of this class, and what is kept now. */
 #include "plan/duel.h"
 #include "backend/shapes.h"
+#include "plan/model/model.h"
 #include "plan/wisdom/wisdom.h"
 
 /* Whether this matrix has shapes worth storing: the class of a matrix in wisdom does not tell. */
@@ -9,8 +10,9 @@ static bool worth_shapes(const tess_arena *a)
     static const double least_saved = 0.15;
     tess_fbcsr_options shapes;
     tess_kept_error kept = tess_error_keep(a->ctx);
-    bool worth = tess_shapes_look(a->ctx, a->A, a->device->backend, &shapes) == TESS_OK &&
-                 shapes.saved >= least_saved;
+    bool worth =
+        tess_shapes_look(a->ctx, a->A, a->device->backend->shapes_in_slices, &shapes) == TESS_OK &&
+        shapes.saved >= least_saved;
     tess_error_restore(a->ctx, &kept);
     return worth;
 }
@@ -69,4 +71,5 @@ void tess_search_remember(const tess_arena *a, const char *key)
     if (a->device->backend->kernels)
         snprintf(entry.kernels, sizeof entry.kernels, "%s", a->device->backend->kernels);
     tess_wisdom_remember(a->ctx, &entry);
+    tess_model_learn(a->device, a->A, &winner->candidate, winner->seconds);
 }

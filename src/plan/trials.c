@@ -26,13 +26,24 @@ static bool first_of_kind(const tess_candidates *list, int64_t at)
     return true;
 }
 
+/* Whether no candidate before is of the same format. */
+static bool first_of_format(const tess_candidates *list, int64_t at)
+{
+    for (int64_t i = 0; i < at; i++)
+        if (strcmp(list->items[i].format, list->items[at].format) == 0)
+            return false;
+    return true;
+}
+
 /* When a candidate's turn comes:
  *   0      the model's choice
  *   1      the naive choice, so that a search never ends with less
- *   2, 3   kernels that are likely to be the best, with their own parameters; with others
- *   4, 5   promising kernels, likewise
- *   6      the rest */
-enum { TURNS = 7 };
+ *   2      the first likely kernel of each format: formats differ more than kernels on one format,
+ *          and many kernels on one may use up the search's products
+ *   3, 4   kernels that are likely to be the best, with their own parameters; with others
+ *   5, 6   promising kernels, likewise
+ *   7      the rest */
+enum { TURNS = 8 };
 
 static int turn_of(const tess_candidates *list, int64_t at)
 {
@@ -43,8 +54,10 @@ static int turn_of(const tess_candidates *list, int64_t at)
     if (list->items[at].naive && first)
         return 1;
     if (predicted > promising * best || (best > 0 && !(predicted > 0) && !first))
-        return 6;
-    return (predicted > likely * best ? 4 : 2) + !first;
+        return 7;
+    if (predicted > likely * best)
+        return first ? 5 : 6;
+    return first_of_format(list, at) ? 2 : first ? 3 : 4;
 }
 
 bool tess_search_shapes(tess_effort effort, const tess_matrix *A)
@@ -56,7 +69,8 @@ tess_status tess_search_list(tess_search *search, tess_device *device, const tes
                              const tess_plan_options *options)
 {
     tess_candidates list = {0};
-    tess_product product = {.kind = TESS_PRODUCT_SPMV, .effort = search->effort};
+    tess_product product = {
+        .kind = TESS_PRODUCT_SPMV, .effort = search->effort, .format = options->format};
     product.shapes = tess_search_shapes(search->effort, A);
     tess_status status;
     TESS_TRY_CLEAN(tess_candidates_list(device, A, &product, &list));

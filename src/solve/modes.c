@@ -16,7 +16,8 @@ static tess_solver *past_outer(const tess_solver *solver)
 static tess_status find_taker(tess_solver *solver, const char *call, tess_solver **out)
 {
     solver = past_outer(solver);
-    if (solver->outer || !solver->options.pc.ops->takes_modes)
+    if ((solver->outer && solver->outer != &tess_outer_parts) ||
+        !solver->options.pc.ops->takes_modes)
         return tess_fail(solver->ctx, TESS_ERR_UNSUPPORTED,
                          "%s: %s takes no modes: pc=amg does, without scale= and order=", call,
                          solver->outer ? "a system that is arranged or solved by auto"
@@ -69,6 +70,8 @@ tess_status tess_solver_set_modes(tess_solver *solver, int k, const double *mode
         return TESS_ERR_ARGUMENT;
     const tess_plan *plan = solver->plan;
     TESS_TRY(find_taker(solver, call, &solver));
+    if (solver->outer && modes && k > 0 && ld >= plan->matrix->rows)
+        return tess_together_modes(solver, k, modes, ld);
     TESS_TRY(plan->inner
                  ? tess_regrouped_modes(plan, call, k, modes, ld, &copy)
                  : tess_modes_copy(solver->ctx, call, plan->matrix->rows, k, modes, ld, &copy));
@@ -101,6 +104,8 @@ tess_status tess_solver_set_coordinates(tess_solver *solver, int dimensions,
                          "of 2 x 2 or 3 x 3 and as many dimensions",
                          call, dimensions, (int)A->block_height, (int)A->block_width);
     TESS_TRY(find_taker(solver, call, &solver));
+    if (solver->outer)
+        return tess_together_coordinates(solver, dimensions, coordinates);
     TESS_TRY(copy_numbers(solver->ctx, call, 1, A->rows, A->rows, coordinates, &copy));
     keep(solver, copy, &solver->coordinates);
     solver->options.pc.amg.coordinates = solver->coordinates;
@@ -113,6 +118,8 @@ const char *tess_solver_describe(const tess_solver *solver)
     if (!solver)
         return "";
     solver = past_outer(solver);
+    if (solver->outer == &tess_outer_parts)
+        solver = tess_together_first(solver);
     if (solver->outer || !solver->made || !solver->pc.ops->describe)
         return "";
     return solver->about[0] ? solver->about : solver->pc.ops->describe(&solver->pc);

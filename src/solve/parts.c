@@ -7,7 +7,29 @@ bool tess_plan_is_part(const tess_plan *plan)
     return plan->device->backend->sum != NULL;
 }
 
-tess_status tess_parts_check(const tess_plan *plan, const tess_solve_options *options)
+/* Whether there is one part, which has all rows. */
+static tess_status is_alone(tess_plan *plan, bool *alone)
+{
+    double others = plan->matrix->rows < plan->all_rows;
+    TESS_TRY(plan->device->backend->most(plan, &others, 1));
+    *alone = others == 0;
+    return TESS_OK;
+}
+
+/* A method that is its preconditioner's: where there are several parts that is only an
+ * approximation, which a Krylov method takes. */
+static tess_status check_method(tess_plan *plan, const tess_method *method)
+{
+    bool alone;
+    TESS_TRY(is_alone(plan, &alone));
+    return alone ? TESS_OK
+                 : tess_fail(plan->ctx, TESS_ERR_UNSUPPORTED,
+                             "%s needs the whole matrix on one part: try gmres:pc=%s, which takes "
+                             "each part's own block",
+                             method->name, method->pc->name);
+}
+
+tess_status tess_parts_check(tess_plan *plan, const tess_solve_options *options)
 {
     if (!tess_plan_is_part(plan))
         return TESS_OK;
@@ -15,15 +37,35 @@ tess_status tess_parts_check(const tess_plan *plan, const tess_solve_options *op
                        : options->order != TESS_ORDER_NONE ? "order"
                        : options->pc.pivot > 0             ? "pivot"
                        : options->inner_single             ? "inner=f32"
-                       : options->method->pc               ? options->method->name
-                       : options->pc.ops->takes_modes      ? options->pc.ops->name
                                                            : NULL;
-    if (!what)
-        return TESS_OK;
-    return tess_fail(plan->ctx, TESS_ERR_UNSUPPORTED,
-                     "%s needs the whole matrix on one part: try pc=ilu0, which takes each part's "
-                     "own block",
-                     what);
+    if (what)
+        return tess_fail(plan->ctx, TESS_ERR_UNSUPPORTED,
+                         "%s needs the whole matrix on one part: try pc=ilu0, which takes each "
+                         "part's own block",
+                         what);
+    return options->method->pc ? check_method(plan, options->method) : TESS_OK;
+}
+
+tess_status tess_parts_set_up_pc(tess_solver *solver)
+{
+    tess_plan *plan = solver->plan;
+    tess_pc *pc = &solver->pc;
+    tess_status status = tess_pc_set_up(plan, &solver->options.pc, pc);
+    if (!tess_plan_is_part(plan))
+        return status;
+    const bool made = status == TESS_OK;
+    status = tess_pc_agree(plan, status);
+    double values[2] = {pc->varies, pc->own.slots};
+    if (status == TESS_OK)
+        status = plan->device->backend->most(plan, values, 2);
+    if (status != TESS_OK) {
+        if (made)
+            tess_pc_tear_down(pc);
+        return status;
+    }
+    pc->varies = values[0] > 0;
+    pc->own.slots = (int)values[1];
+    return TESS_OK;
 }
 
 /* x . (A y) of two vectors of the same random numbers on any number of threads. */

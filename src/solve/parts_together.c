@@ -1,5 +1,6 @@
 /* Solvers of a plan whose parts are in this process: a solver a part, all of them at the same time.
  * Whole vectors of the caller's are cut into the parts' rows. */
+#include "plan/tuner.h"
 #include "solve/solve.h"
 
 typedef struct together {
@@ -71,13 +72,56 @@ static tess_status update(tess_solver *solver)
     return each(solver, update_one, solver->outer_state);
 }
 
+/* ---- What preconditioners are told ---- */
+
+typedef struct telling {
+    const together *t;
+    int count; /* of modes, or dimensions */
+    const double *numbers;
+    int64_t ld;
+} telling;
+
+static tess_status modes_one(void *user, int rank, tess_plan *part, int64_t first_row)
+{
+    const telling *s = user;
+    (void)part;
+    return tess_solver_set_modes(s->t->solvers[rank], s->count, s->numbers + first_row, s->ld);
+}
+
+static tess_status coordinates_one(void *user, int rank, tess_plan *part, int64_t first_row)
+{
+    const telling *s = user;
+    (void)part;
+    return tess_solver_set_coordinates(s->t->solvers[rank], s->count, s->numbers + first_row);
+}
+
+tess_status tess_together_modes(tess_solver *solver, int k, const double *modes, int64_t ld)
+{
+    return each(solver, modes_one, &(telling){solver->outer_state, k, modes, ld});
+}
+
+tess_status tess_together_coordinates(tess_solver *solver, int dimensions,
+                                      const double *coordinates)
+{
+    return each(solver, coordinates_one,
+                &(telling){solver->outer_state, dimensions, coordinates, 0});
+}
+
+tess_solver *tess_together_first(const tess_solver *solver)
+{
+    const together *t = solver->outer_state;
+    return t->solvers[0];
+}
+
 /* ---- Solve ---- */
 
 typedef struct solving {
     const tess_solver *solver;
     together *t;
-    const void *b;
+    const void *b; /* whole vectors */
     void *x;
+    const void *const *b_parts; /* or a pointer a part */
+    void *const *x_parts;
 } solving;
 
 static int relay(void *user, int64_t iteration, double residual)
@@ -97,15 +141,16 @@ static tess_status solve_one(void *user, int rank, tess_plan *part, int64_t firs
     mine->options.tol = s->solver->options.tol;
     mine->options.atol = s->solver->options.atol;
     mine->options.max = s->solver->options.max;
-    return tess_solver_solve(mine, (const char *)s->b + at, (char *)s->x + at,
-                             &s->t->results[rank]);
+    const void *b = s->b_parts ? s->b_parts[rank] : (const char *)s->b + at;
+    void *x = s->x_parts ? s->x_parts[rank] : (char *)s->x + at;
+    return tess_solver_solve(mine, b, x, &s->t->results[rank]);
 }
 
 /* All parts come to the same end; bytes are those of all, the time that of the slowest. */
-static tess_status solve(tess_solver *solver, const void *b, void *x, tess_result *result)
+static tess_status solve_all(tess_solver *solver, const solving *s, tess_result *result)
 {
-    together *t = solver->outer_state;
-    TESS_TRY(each(solver, solve_one, &(solving){solver, t, b, x}));
+    together *t = s->t;
+    TESS_TRY(each(solver, solve_one, (void *)(uintptr_t)s));
     *result = t->results[0];
     for (int rank = 1; rank < t->count; rank++) {
         result->bytes += t->results[rank].bytes;
@@ -115,6 +160,37 @@ static tess_status solve(tess_solver *solver, const void *b, void *x, tess_resul
         TESS_TRY(tess_history_put(solver, i, t->results[0].history[i]));
     result->history = solver->history;
     return TESS_OK;
+}
+
+static tess_status solve(tess_solver *solver, const void *b, void *x, tess_result *result)
+{
+    return solve_all(solver, &(solving){.solver = solver, .t = solver->outer_state, .b = b, .x = x},
+                     result);
+}
+
+tess_status tess_solver_solve_parts(tess_solver *solver, const void *const *b, void *const *x,
+                                    tess_result *result)
+{
+    if (!solver)
+        return TESS_ERR_ARGUMENT;
+    if (!b || !x || !result)
+        return tess_null_argument(solver->ctx, __func__);
+    if (!solver->plan->device->backend->each_part)
+        return tess_fail(solver->ctx, TESS_ERR_ARGUMENT,
+                         "%s: the plan's device has one part: open one like \"cuda:0,1\" or "
+                         "\"cpu:4,4\"",
+                         __func__);
+    if (solver->outer != &tess_outer_parts)
+        return tess_fail(solver->ctx, TESS_ERR_UNSUPPORTED,
+                         "%s: auto, scale=, order=, pivot= and inner= take whole vectors: name a "
+                         "method and a preconditioner alone",
+                         __func__);
+    TESS_TRY(tess_plan_follow(solver->plan));
+    if (solver->updates != solver->plan->updates)
+        TESS_TRY(tess_solver_update(solver, NULL));
+    return solve_all(
+        solver, &(solving){.solver = solver, .t = solver->outer_state, .b_parts = b, .x_parts = x},
+        result);
 }
 
 const tess_outer tess_outer_parts = {open, close, update, solve, NULL};

@@ -60,6 +60,15 @@ extern const tess_outer tess_outer_padded;    /* padded.c: A is not square */
 extern const tess_outer tess_outer_regrouped; /* regrouped.c: the plan permutes inside */
 extern const tess_outer tess_outer_parts; /* parts_together.c: A is held by parts of the process */
 
+/* ---- parts_together.c: solvers whose outer is tess_outer_parts ---- */
+
+/* tess_solver_set_modes and tess_solver_set_coordinates, each part with its rows of them. */
+tess_status tess_together_modes(tess_solver *solver, int k, const double *modes, int64_t ld);
+tess_status tess_together_coordinates(tess_solver *solver, int dimensions,
+                                      const double *coordinates);
+/* Part 0's solver. */
+tess_solver *tess_together_first(const tess_solver *solver);
+
 /* ---- rounds.c: corrections of x by an inner solver ---- */
 
 /* A plan of a matrix that stands for the solver's own: with the kernel that the caller named, where
@@ -104,8 +113,11 @@ void tess_rounds_finish(tess_rounds *rounds, double started, tess_result *result
 
 /* Whether the plan is held by several parts together (dist/). */
 bool tess_plan_is_part(const tess_plan *plan);
-/* Fails where the options need the whole matrix on one part. */
-tess_status tess_parts_check(const tess_plan *plan, const tess_solve_options *options);
+/* Fails where the options need the whole matrix on one part. Collective. */
+tess_status tess_parts_check(tess_plan *plan, const tess_solve_options *options);
+/* Sets up the preconditioner, on all parts or on none. What shapes a method's steps is then the
+ * same on all of them. Collective. */
+tess_status tess_parts_set_up_pc(tess_solver *solver);
 /* auto on several parts: CG where A is symmetric with a positive diagonal, as two products with
  * random vectors tell, GMRES otherwise. Collective. */
 tess_status tess_parts_choose(tess_plan *plan, tess_solve_options *options);

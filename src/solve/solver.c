@@ -119,7 +119,7 @@ static tess_status make(tess_solver *solver)
     solver->cycle = 1;
     if (method->size)
         method->size(&solver->options, &vectors, &slots, &solver->cycle);
-    TESS_TRY(tess_pc_set_up(solver->plan, &solver->options.pc, &solver->pc));
+    TESS_TRY(tess_parts_set_up_pc(solver));
     tess_pc_place(&solver->pc, &vectors, &slots);
     TESS_TRY(build(solver));
     if (method->least_squares)
@@ -146,9 +146,7 @@ tess_status tess_solver_set_up(tess_solver *solver)
         return TESS_ERR_ARGUMENT;
     if (solver->outer || solver->made)
         return TESS_OK;
-    tess_status status = make(solver);
-    if (tess_plan_is_part(solver->plan))
-        status = solver->plan->device->backend->agree(solver->plan, status);
+    const tess_status status = tess_pc_agree(solver->plan, make(solver));
     if (status != TESS_OK)
         tess_solver_unmake(solver);
     return status;
@@ -228,8 +226,7 @@ tess_status tess_solver_open(tess_plan *plan, const tess_solve_options *options,
         status = tess_parts_check(plan, &solver->options);
     if (status == TESS_OK)
         status = prepare(solver);
-    if (tess_plan_is_part(plan))
-        status = plan->device->backend->agree(plan, status);
+    status = tess_pc_agree(plan, status);
     if (status != TESS_OK) {
         tess_solver_destroy(solver);
         return status;
@@ -265,11 +262,12 @@ tess_status tess_solver_update(tess_solver *solver, const void *values)
     if (!solver->made)
         return tess_solver_set_up(solver);
     solver->about[0] = '\0';
-    TESS_TRY(tess_pc_update_values(solver->plan, &solver->pc));
+    TESS_TRY(tess_pc_agree(solver->plan, tess_pc_update_values(solver->plan, &solver->pc)));
     if (solver->options.method->least_squares)
         TESS_TRY(tess_plan_norm(solver->plan, &solver->norm));
-    return solver->space.ops->update_values ? solver->space.ops->update_values(&solver->space)
-                                            : TESS_OK;
+    if (!solver->space.ops->update_values)
+        return TESS_OK;
+    return tess_pc_agree(solver->plan, solver->space.ops->update_values(&solver->space));
 }
 
 /* A space for at least `systems` systems. */
@@ -278,7 +276,13 @@ static tess_status reserve_systems(tess_solver *solver, int systems)
     if (systems <= solver->space.systems)
         return TESS_OK;
     tess_space larger;
-    TESS_TRY(open_space(solver, solver->space.vectors, solver->space.slots, systems, &larger));
+    tess_status status =
+        open_space(solver, solver->space.vectors, solver->space.slots, systems, &larger);
+    const bool opened = status == TESS_OK;
+    status = tess_pc_agree(solver->plan, status);
+    if (status != TESS_OK && opened)
+        tess_space_close(&larger);
+    TESS_TRY(status);
     tess_space_close(&solver->space);
     solver->space = larger;
     return TESS_OK;

@@ -112,9 +112,11 @@ static tess_status check_pc(tess_ctx *ctx, const tess_solve_options *options)
                          method->name, options->left ? " with side=left" : "");
     if (options->scale == TESS_SCALE_MATCH && (method->symmetric || pc->symmetric))
         return tess_fail(ctx, TESS_ERR_OPTION,
-                         "scale=match reorders rows alone, and %s%s needs a symmetric matrix: try "
+                         "scale=match reorders rows alone, and %s%s needs %s: try "
                          "scale=equilibrate",
-                         pc->symmetric ? "pc=" : "", pc->symmetric ? pc->name : method->name);
+                         pc->symmetric ? "pc=" : "", pc->symmetric ? pc->name : method->name,
+                         pc->takes_modes ? "the diagonal and the modes of A"
+                                         : "a symmetric matrix");
     if (options->pc.pivot > 0 && pc != &tess_pc_ilut)
         return tess_fail(ctx, TESS_ERR_OPTION,
                          "pivot=%g is for pc=ilut, not pc=%s: choose pc=ilut, or leave pivot out",

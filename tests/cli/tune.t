@@ -169,9 +169,26 @@ A prediction needs no run; a machine that was never calibrated gets a similar on
   2> model: nothing is kept, as wisdom is off and there is no --out
   2> tessera: --classes: nothing was measured of 'none' on this device; without --classes all are, and named
   [2]
+  $ tessera calibrate --quick --blocks 3 --device cpu:1
+  2> tessera: --quick measures no single part: without --blocks, --classes
+  [2]
+  $ tessera calibrate --quick --device ref
+  2> tessera: no model stands in for device 'ref': `tessera calibrate` makes one where it can be measured
+  [2]
   $ tessera calibrate --device ref
   2> tessera: device 'ref' cannot be calibrated, as it has no list of kernels: choose 'cpu' or 'cuda'
   [2]
+
+A stand-in is scaled by a few products, and a second measurement finds nothing left to scale.
+
+  $ TESSERA_WISDOM=scaled/wisdom.json tessera calibrate --quick --device cpu:1 | sed -E 's/^(device).*/\1/; s/[0-9.]+ times/N times/g; s/(kept in).*\//\1 /'
+  device
+  
+  The model that stands in for it, scaled: N times its throughput from memory, N times
+  in the cache.
+  kept in model.json
+  $ python3 -c "import json; d = json.load(open('scaled/model.json')); print(*(sorted(m) + [len(m['scale']), min(m['scale']) > 0] for m in d['devices'].values()))"
+  ['scale', 2, True]
 
 Of a GPU that is not here the tables and its built-in model tell; it cannot be run.
 
@@ -193,20 +210,20 @@ Parameters that the model cannot tell apart are one line, in JSON they are all t
   2> tessera: device 'profile:h200' is known by its performance model only: it can be predicted (tess_predict, `tessera predict`), not run
   [2]
 
-The map is an SVG with three panels, their axes and the line where devices begin to pay.
+The map is an SVG with three panels at best and three in the average, their axes and the line where devices begin to pay.
 
   $ tessera predict gen:stencil27:n=8,b=4 --device cpu:1 --devices 4 --map map.svg >/dev/null
   $ python3 -c "import xml.etree.ElementTree as t; r = t.parse('map.svg').getroot(); c = [(e.get('class') or '').split() for e in r.iter()]; print(r.tag.split('}')[1], *(sum(n in k for k in c) for n in ('title', 'even', 'dash')), 'lines')"
-  svg 3 1 6 lines
+  svg 6 2 12 lines
   $ grep -oE '(GFLOP/s of CG, [0-9] devices?|speed-up of [0-9] devices|unknowns|stored elements)<' map.svg | sort | uniq -c | sed 's/^ *//; s/<//'
-  1 GFLOP/s of CG, 1 device
-  1 GFLOP/s of CG, 4 devices
-  1 speed-up of 4 devices
-  3 stored elements
-  3 unknowns
+  2 GFLOP/s of CG, 1 device
+  2 GFLOP/s of CG, 4 devices
+  2 speed-up of 4 devices
+  6 stored elements
+  6 unknowns
   $ tessera predict --map alone.svg --block 3 --device profile:h200 --devices 4 | sed 's/by the model of .*/by .../' && grep -c 'GFLOP/s of CG, 4 devices' alone.svg
   alone.svg: CG with 3 x 3 blocks on one device and on 4, by ...
-  1
+  2
   $ tessera predict --map alone.svg --device profile:h200 | sed 's/by the model of .*/by .../'
   alone.svg: CG with 1 x 1 blocks on one device and on 2, by ...
   $ tessera predict --map alone.svg --block 2x3

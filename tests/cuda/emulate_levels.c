@@ -8,6 +8,7 @@
 #include "cuda/solve/strength.h"
 #include "emu/emulator.h"
 #include "matrix/multiply.h"
+#include "ref/ref.h"
 #include "support/support.h"
 
 static uint64_t address(const void *pointer)
@@ -260,7 +261,62 @@ static void strengths_are_the_hosts(void **state)
     assert_true(missing_cases > 0 && weak_cases > 0 && all_strong > 0);
 }
 
+/* ---- Offsets ---- */
+
+static void offsets_are_the_sums_of_lengths(void **state)
+{
+    enum { SPAN = TESS_PATTERNS_THREADS * TESS_PATTERNS_EACH };
+    (void)state;
+    for (uint64_t seed = 1; seed <= 8; seed++) {
+        const int64_t count = draw(seed, 1, 1, seed % 2 ? 100 : 4 * SPAN);
+        int64_t *lengths = malloc((size_t)count * sizeof *lengths), sum = 0, parts[12], before[4];
+        int64_t *want = malloc((size_t)count * sizeof *want), want_parts[12] = {0};
+        tess_cuda_launch l;
+        for (int64_t i = 0; i < count; i++) {
+            int64_t *part = want_parts + 3 * (i / SPAN);
+            lengths[i] = draw(seed, (uint64_t)i + 2, seed % 4 ? 0 : -1, 300);
+            before[i / SPAN] = i % SPAN ? before[i / SPAN] : sum;
+            want[i] = sum += lengths[i];
+            part[0] += lengths[i];
+            part[1] = tess_max(part[1], lengths[i]);
+            part[2] = tess_min(part[2], lengths[i]);
+        }
+        tess_patterns_offsets("measure", address(lengths), count, address(parts), &l);
+        launch("patterns_0", &l, seed);
+        assert_memory_equal(parts, want_parts, 3 * l.grid[0] * sizeof *parts);
+        tess_patterns_offsets("place", address(lengths), count, address(before), &l);
+        launch("patterns_0", &l, seed + 1);
+        assert_memory_equal(lengths, want, (size_t)count * sizeof *want);
+        free(lengths), free(want);
+    }
+}
+
 /* ---- Lanczos ---- */
+
+static void lanczos_products_are_the_references(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    for (uint64_t seed = 1; seed <= 12; seed++) {
+        const int64_t n = draw(seed, 1, 1, 200);
+        const int32_t b = (int32_t)draw(seed, 2, 1, 7);
+        tess_matrix *A = make(ctx, n, n, b, 6, seed);
+        const int64_t count = A->block_rows * b;
+        const tess_coarsen_matrix M = view(A);
+        double *p = test_vector(count, TESS_F64, seed);
+        double *q = malloc(2 * (size_t)count * sizeof *q), *want = q + count;
+        const tess_lanczos_vectors s = {
+            .p = address(p), .q = address(q), .count = count, .rows = A->rows, .block = b};
+        tess_cuda_launch l;
+        tess_lanczos_product(&s, &M, &l);
+        launch("lanczos_0", &l, seed);
+        tess_ref_spmm(A, 1, TESS_ORDER_COLUMN_MAJOR, 1, p, A->cols, 0, want, A->rows);
+        for (int64_t i = 0; i < count; i++)
+            assert_true(i < A->rows ? fabs(q[i] - want[i]) <= 1e-12 * (1 + fabs(want[i]))
+                                    : q[i] == 0);
+        free(p), free(q);
+        tess_matrix_destroy(A);
+    }
+}
 
 static void lanczos_vectors_are_the_formulas(void **state)
 {
@@ -335,6 +391,8 @@ int main(void)
         cmocka_unit_test(transposes_have_the_hosts_patterns),
         cmocka_unit_test(inverse_diagonals_are_the_hosts),
         cmocka_unit_test(strengths_are_the_hosts),
+        cmocka_unit_test(offsets_are_the_sums_of_lengths),
+        cmocka_unit_test(lanczos_products_are_the_references),
         cmocka_unit_test(lanczos_vectors_are_the_formulas),
     };
     return cmocka_run_group_tests(tests, test_setup, test_teardown);

@@ -10,7 +10,7 @@ static uint64_t address(const void *pointer)
     return (uint64_t)(uintptr_t)pointer;
 }
 
-static void sliced_values_are_gathered(void **state)
+static void sliced_values_and_columns_are_gathered(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
     for (uint64_t seed = 1; seed <= 24; seed++) {
@@ -49,6 +49,12 @@ static void sliced_values_are_gathered(void **state)
             assert_memory_equal(back, A->values, own);
             free(back);
         }
+        int32_t *columns = malloc((size_t)A->blocks * sizeof *columns);
+        memset(columns, 255, (size_t)A->blocks * sizeof *columns);
+        layout->kind->gather_columns(layout, arrays, address(starts), address(columns), &launch);
+        assert_null(emu_launch(type == TESS_F64 ? "slices_0" : "slices_1", &launch, seed + 2));
+        assert_memory_equal(columns, A->columns, (size_t)A->blocks * sizeof *columns);
+        free(columns);
         free(values);
         tess_cuda_layout_destroy(layout);
         tess_matrix_destroy(A);
@@ -57,6 +63,6 @@ static void sliced_values_are_gathered(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(sliced_values_are_gathered)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(sliced_values_and_columns_are_gathered)};
     return cmocka_run_group_tests(tests, test_setup, test_teardown);
 }

@@ -174,6 +174,36 @@ static void chunks_fill_whole_rounds(void **state)
     }
 }
 
+/* Few and long rows get as many threads as run at a time, others the fewest. */
+static void threads_of_block_row_follow_the_rows(void **state)
+{
+    (void)state;
+    const tess_cuda_kernel *kernel = tess_cuda_kernel_find("block_row");
+    static const struct {
+        int64_t rows; /* in blocks */
+        int32_t b;
+        int64_t mean;
+        int threads;
+    } cases[] = {
+        {64, 8, 64, 512},     /* dense, n = 512 */
+        {128, 8, 128, 512},   /* 1024 */
+        {512, 8, 512, 256},   /* 4096: 135 168 threads run at a time */
+        {2048, 8, 2048, 64},  /* 16 384 */
+        {512, 2, 4, 64},      /* short rows: 16 elements */
+        {200000, 3, 27, 64},  /* a stencil */
+        {1000, 130, 10, 256}, /* a column has a thread a row */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tess_cuda_problem problem = problem_of(cases[i].rows, cases[i].b, cases[i].mean, 0);
+        int params[TESS_CUDA_PARAMS];
+        kernel->guess(&problem, params);
+        assert_true(kernel->fits(&problem, params));
+        if (params[0] != cases[i].threads)
+            fail_msg("%d block rows of %d blocks: T=%d, not %d", (int)cases[i].rows,
+                     (int)cases[i].mean, params[0], cases[i].threads);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -182,6 +212,7 @@ int main(void)
         cmocka_unit_test(panels_follow_the_size_of_a_scattered_x),
         cmocka_unit_test(swept_is_for_a_scattered_x_beyond_the_cache),
         cmocka_unit_test(chunks_fill_whole_rounds),
+        cmocka_unit_test(threads_of_block_row_follow_the_rows),
     };
     return cmocka_run_group_tests(tests, test_setup, test_teardown);
 }

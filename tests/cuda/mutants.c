@@ -30,6 +30,25 @@ const test_mutant test_mutants[] = {
     {"fbcsr_runs", "fbcsr", "", 1, "s/real sum = class_sum(/real sum = 2 * class_sum(/"},
     {"fbcsr_diagonals", "fbcsr", "", 1, "s/real sum = diagonal_sum(/real sum = -diagonal_sum(/"},
 
+    /* Paper 001. */
+    {"splits_intact", "splits", "parts=4", 1, ""},
+    {"splits_barrier", "splits", "parts=4", 1, "/parts.threadIdx.x. = sum/,+1" LOSE_BARRIER},
+    {"splits_parts", "splits", "parts=4", 1, "s/(a, first + part, end/(a, first, end/"},
+    {"splits_reach", "splits", "parts=1", 1, "s/row - height + 1/row - height + 2/"},
+    {"splits_cell", "splits", "parts=1", 1, "s/ + cell % width)/)/"},
+    {"splits_shift", "splits", "parts=1", 1, "s/ + shift \\* i)/ + i)/"},
+    {"splits_lanes", "splits", "lanes=4,rest=8", 1, "s/; by > 0; by/; by > 1; by/"},
+    {"splits_scaled", "splits", "parts=1", 1, "s/any || a->beta != 1/any/"},
+    {"splits_square_intact", "splits", "shapes=32x32@0.02/40x33@0.01/8x4+1@0.1,parts=4", 1, ""},
+    {"splits_square_hand", "splits", "shapes=32x32@0.02/40x33@0.01/8x4+1@0.1,parts=4", 1,
+     "s/mine, from + u, 32/mine, u, 32/"},
+    {"splits_square_chunk", "splits", "shapes=32x32@0.02/40x33@0.01/8x4+1@0.1,parts=4", 1,
+     "s/2 \\* chunk + 1/2 * chunk/"},
+    {"splits_square_barrier", "splits", "shapes=32x32@0.02/40x33@0.01/8x4+1@0.1,parts=4", 1,
+     "/parts.threadIdx.x. = sum/,+1" LOSE_BARRIER},
+    {"splits_skew", "splits", "shapes=32x32@0.02/40x33@0.01/8x4+1@0.1,parts=4", 1,
+     "s/READ_ONLY(a->cols + b) + shift \\* i;/READ_ONLY(a->cols + b);/"},
+
     /* Paper 002. */
     {"by_block_intact", "by_block", "rows=1", 3, ""},
     {"by_block_column", "by_block", "rows=1", 3, "s/c = lane \\/ BH % BW/c = lane % BW/"},

@@ -76,7 +76,7 @@ solve() {
 under_sanitizers() {
     sanitizer=$(command -v compute-sanitizer || echo /usr/local/cuda/bin/compute-sanitizer)
     [ -x "$sanitizer" ] || { echo "compute-sanitizer is not here"; return 1; }
-    export TEST_FEW=1
+    export TEST_FEW=2
     for tool in memcheck racecheck; do
         echo "compute-sanitizer --tool $tool"
         "$@" "$sanitizer" --tool $tool --error-exitcode 9 || return 1

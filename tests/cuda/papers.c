@@ -1,9 +1,10 @@
-/* What the papers' kernels must have in common with the papers beside their results: Table 1 of
- * 004; equation 2, Table I and the mini-grid of 003; which thread block computes which rows. */
+/* What the papers' kernels must have in common with the papers beside their results: a kernel a
+ * shape, one column number a block and the fill of 001; Table 1 of 004; equation 2, Table I and the
+ * mini-grid of 003; which thread block computes which rows. */
 #include <math.h>
 #include <string.h>
 
-#include "cuda/kernels/support.h"
+#include "cuda/kernels/papers/splits.h"
 #include "emu/emulator.h"
 #include "mutants.h"
 #include "support/support.h"
@@ -246,9 +247,58 @@ static void mini_grid_is_that_of_figure_7(void **state)
     }
 }
 
+/* Section II and III of 001: the five shapes of its experiments, each a kernel of its own; a block
+ * has one column number; its fill is the threshold or more; it begins anywhere. */
+static void every_shape_of_paper_001_is_a_kernel(void **state)
+{
+#define PAPER "32x32@0.8/row:32@0.8/column:32@0.8/diagonal:32@0.8/antidiagonal:32@0.8"
+    tess_ctx *ctx = test_ctx(state);
+    char input[256] = "planted:rows=3000,blocks=40,fill=0.95,shapes=32x32/row:32/column:32/"
+                      "diagonal:32/antidiagonal:32";
+    char name[TESS_CUDA_LAYOUT], entry[16];
+    tess_matrix *A;
+    test_variant v;
+    tess_cuda_layout *layout;
+    tess_cuda_launch launches[TESS_CUDA_LAUNCHES];
+    tess_fbcsr_stored stored[TESS_FBCSR_STORED];
+    assert_int_equal(tess_matrix_generate(ctx, input, &A, NULL), TESS_OK);
+    assert_true(test_variant_of(ctx, "splits", "shapes=" PAPER, 1, &v));
+    tess_cuda_problem_of(A, &v.problem);
+    v.kernel->layout_name(&v.problem, v.params, name, sizeof name);
+    assert_int_equal(tess_cuda_layout_create(ctx, A, name, &layout), TESS_OK);
+    int64_t blocks = 0, aligned = 0;
+    const int count = layout->kind->stored(layout, stored);
+    assert_int_equal(count, 6);
+    assert_int_equal(
+        v.kernel->launches(&v.problem, v.params, layout, &(tess_cuda_call){.alpha = 1}, launches),
+        count);
+    assert_string_equal(launches[0].entry, "split_rest");
+    for (int s = 0; s < count; s++) {
+        snprintf(entry, sizeof entry, "split_%d", s);
+        if (s + 1 < count) {
+            assert_string_equal(launches[s + 1].entry, entry);
+            assert_true(stored[s].pieces > 0);
+            assert_true((double)stored[s].entries >= 0.8 * (double)stored[s].cells);
+        }
+        blocks += stored[s].pieces;
+    }
+    assert_int_equal(layout->arrays[SPLITS_COLS].bytes, 4 * blocks);
+    blocks -= stored[count - 1].pieces;
+    assert_int_equal(layout->arrays[SPLITS_ROWS].bytes, 4 * blocks);
+    const int32_t *rows = layout->arrays[SPLITS_ROWS].host;
+    for (int64_t b = 0; b < blocks; b++)
+        aligned += rows[b] % 32 == 0;
+    assert_true(aligned < blocks / 8);
+    size_t indices = tess_cuda_layout_array_bytes(layout) - layout->arrays[SPLITS_VALUES].bytes;
+    assert_true(indices < 4 * (size_t)(A->blocks + A->rows + 1)); /* fewer than CSR's */
+    tess_cuda_layout_destroy(layout);
+    tess_matrix_destroy(A);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_shape_of_paper_001_is_a_kernel),
         cmocka_unit_test(mappings_are_those_of_table_1),
         cmocka_unit_test(more_blocks_a_row_make_more_thread_blocks),
         cmocka_unit_test(slices_are_those_of_equation_2),

@@ -8,6 +8,7 @@
 #include "cuda/solve/lanczos.h"
 #include "cuda/solve/patterns.h"
 #include "cuda/solve/strength.h"
+#include "cuda/solve/tentative.h"
 #include "permutes.h"
 #include "triangular_variants.h"
 #include "passes.h"
@@ -81,7 +82,9 @@ int main(int argc, char **argv)
     if (argc > 1 && strcmp(argv[1], "lanczos.cu") == 0)
         printf("lanczos_0 -DTHREADS=%d\n", TESS_LANCZOS_THREADS);
     if (argc > 1 && strcmp(argv[1], "patterns.cu") == 0)
-        printf("patterns_0 -DTHREADS=%d\n", TESS_PATTERNS_THREADS);
+        printf("patterns_0 -DTHREADS=%d -DEACH=%d\n", TESS_PATTERNS_THREADS, TESS_PATTERNS_EACH);
+    if (argc > 1 && strcmp(argv[1], "tentative.cu") == 0)
+        printf("tentative_0 -DTHREADS=%d\n", TESS_TENTATIVE_THREADS);
     if (argc > 1 && strcmp(argv[1], "strength.cu") == 0)
         printf("strength_0 -DTHREADS=%d\n", TESS_STRENGTH_THREADS);
     if (argc > 1 && strcmp(argv[1], "convert.cu") == 0)

@@ -161,7 +161,7 @@ int test_variants(const tess_cuda_kernel *kernel, test_variant *variants, int ca
             add(kernel, &problem, params, variants, capacity, &count);
         }
     }
-    for (int i = 0; strcmp(kernel->format, "fbcsr") == 0 && i < 2 * SHAPE_LISTS; i++) {
+    for (int i = 0; kernel->takes_shapes && i < 2 * SHAPE_LISTS; i++) {
         tess_cuda_problem problem =
             problem_of(shapes[0], i % 2 ? TESS_F32 : TESS_F64, false, i / 2);
         int params[TESS_CUDA_PARAMS];
@@ -172,6 +172,8 @@ int test_variants(const tess_cuda_kernel *kernel, test_variant *variants, int ca
     return count;
 }
 
+static const char shapes_key[] = "shapes=";
+
 bool test_variant_of(tess_ctx *ctx, const char *kernel, const char *params, int32_t block,
                      test_variant *out)
 {
@@ -179,6 +181,12 @@ bool test_variant_of(tess_ctx *ctx, const char *kernel, const char *params, int3
                           .problem = problem_of((shape){block, block}, TESS_F64, false, 0)};
     if (!out->kernel)
         return false;
+    if (strncmp(params, shapes_key, strlen(shapes_key)) == 0) {
+        const char *list = params + strlen(shapes_key);
+        size_t length = strcspn(list, ",");
+        snprintf(out->problem.shapes, sizeof out->problem.shapes, "%.*s", (int)length, list);
+        params = list + length + (list[length] == ',');
+    }
     out->kernel->guess(&out->problem, out->params);
     return tess_cuda_params_read(ctx, out->kernel, params, out->params) == TESS_OK &&
            out->kernel->fits(&out->problem, out->params);

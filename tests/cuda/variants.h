@@ -18,7 +18,8 @@ typedef struct test_variant {
 int test_variants(const tess_cuda_kernel *kernel, test_variant *variants, int capacity);
 
 /* One variant, without a name, of square blocks in double precision: the guess's parameters but for
- * `params` ("T=128"). False: there is no such kernel, or it does not fit. */
+ * `params` ("T=128"), which may begin with "shapes=LIST". False: there is no such kernel, or it
+ * does not fit. */
 bool test_variant_of(tess_ctx *ctx, const char *kernel, const char *params, int32_t block,
                      test_variant *out);
 

@@ -17,6 +17,10 @@ typedef struct dealt {
     int64_t firsts[DEALT_MOST + 1]; /* block rows */
     test_team *team;
     const char *device, *form; /* NULL: the default */
+    int devices; /* of a kind, "cuda:": part r is on number r % devices; 0: on `device` */
+    const char *last_device;                   /* that of the last part; NULL: as the others' */
+    tess_effort effort;                        /* of the plans: a search, or a guess */
+    void (*opened)(struct dealt *d, int rank); /* the part's device is open; NULL: nothing to do */
     /* What the parts saw. */
     tess_status status[DEALT_MOST];
     char error[DEALT_MOST][1024];
@@ -37,7 +41,8 @@ typedef struct dealt {
 
 /* Contiguous ranges drawn at random, empty ones included. */
 void dealt_ranges(dealt *d, uint64_t seed);
-/* A in such ranges, with a team; test_team_destroy(d.team) ends it. */
+/* A in such ranges, with a team; test_team_destroy(d.team) ends it. Every fourth seed is on cpu:1,
+ * the others on ref. */
 dealt dealt_open(const tess_matrix *A, int size, uint64_t seed);
 /* Fails with the sentence of a part that did not do its work. */
 void dealt_ok(const dealt *d, uint64_t seed);
@@ -48,6 +53,11 @@ int64_t dealt_row(const dealt *d, int rank);
 /* A body: y = alpha A x + beta y of the whole vectors x and y, for k = -1 by A's transpose, for k =
  * 0 with x . y in `dot`, for k > 1 of k vectors. */
 tess_status dealt_products(dealt *d, int rank, tess_part *part, tess_plan *plan);
+/* A body: solves A y = x by d->spec from y, which is 0; results are those of each part. */
+tess_status dealt_solve(dealt *d, int rank, tess_part *part, tess_plan *plan);
+/* Runs that body on the ranges of d: the status is every part's and the expected one. Then x has
+ * converged, its true residual is small and is what every part says. */
+void dealt_check_solve(dealt *d, const char *spec, uint64_t seed, tess_status expected);
 /* Makes the parts and their plans and runs the body on all of them. */
 void dealt_run(dealt *d);
 

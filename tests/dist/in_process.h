@@ -14,9 +14,10 @@ void check_products(tess_ctx *ctx, const char *device, uint64_t seed);
 void check_by_part(tess_ctx *ctx, const char *device, uint64_t seed);
 /* Every method with every preconditioner that one part takes too, on 2, 3 and 4 parts named by the
  * first of four numbers, against the whole matrix's residual; `every`: all of them, or a
- * sixth, in which each method and each preconditioner is, on one number of parts in turn. */
+ * sixth, in which each method and each preconditioner is. Each is on one number of parts in turn,
+ * with TEST_ALL on all of them. */
 void check_all_solves(tess_ctx *ctx, const char *kind, const char *const *numbers, bool every);
-/* One solve: converged, small true residual, the same bits again. */
+/* One solve: converged, small true residual, the same bits again with vectors by part. */
 void check_solve_on(tess_ctx *ctx, const tess_matrix *A, const char *device, const char *spec,
                     tess_status expected);
 

@@ -28,58 +28,55 @@ same() {
          END { exit bad || n != k || n == 0 }' "$1" "$2"
 }
 
-for input in gen:stencil27:n=6,b=3 gen:cdr:n=7 gen:random:rows=97,avg=5,r=2,c=2 gen:stencil7:n=1,b=2; do
-    for ranks in 1 2 3 4; do
-        expect 0 $ranks spmv $input --reps 2 --out "$folder/y.$ranks"
-        same "$folder/y.1" "$folder/y.$ranks" || { bad=1; echo "$input: y differs on $ranks ranks"; }
-    done
+# Every product form and partition, method and preconditioner, in one program; faults of one rank.
+for ranks in 1 2 3 4; do
+    timeout 120 mpirun -n $ranks "$1/dist_mpi_all" 2>"$folder/err" ||
+        { bad=1; echo "dist_mpi_all on $ranks ranks:"; cat "$folder/err"; }
 done
 
-for case in "gen:elasticity:n=6" "gen:elasticity:n=6 --solver cg:pc=bjacobi" \
-    "gen:elasticity:n=6 --solver cg_single:pc=jacobi" "gen:cdr:n=8 --solver bicgstab:pc=ilu0" \
-    "gen:cdr:n=8 --solver gmres:pc=ssor --block 1" "gen:stencil7:n=1,b=2 --solver cg"; do
-    for ranks in 1 2 4; do
+# Ranks on GPUs, by the tests' driver: rows by way of pinned memory and, where MPI takes them, from device memory.
+fake=$(dirname "$1")/tests/fake_cuda.so
+if [ -f "$fake" ]; then
+    gpu="env TESSERA_LIBCUDA=$fake TESSERA_NVRTC=$fake TESSERA_FAKE_DEVICES=2 TESSERA_CACHE=$folder/cache"
+    for case in "1 off cuda:0" "2 on cuda:1" "3 off cuda:0" "4 off cuda:0"; do
+        # shellcheck disable=SC2086 # words
+        set -- "$1" $case
+        $gpu TESSERA_MPI_DEVICE_MEMORY="$3" timeout 200 mpirun -n "$2" "$1/dist_mpi_all" "$4" 9 2>"$folder/err" ||
+            { bad=1; echo "dist_mpi_all on $2 ranks, $4, device memory $3:"; cat "$folder/err"; }
+    done
+    # A GPU a rank, and two that ranks take in turn.
+    for device in cuda cuda:1,0; do
+        $gpu timeout 120 mpirun -n 3 "$command" solve gen:elasticity:n=4 --solver cg:pc=bjacobi --device $device --json \
+            >"$folder/out" 2>"$folder/err" || { bad=1; echo "--device $device:"; cat "$folder/err"; }
+        grep -q '"reason":"CONVERGED"' "$folder/out" || { bad=1; echo "--device $device:"; cat "$folder/out"; }
+    done
+fi
+
+# The command: one line on standard output, x and y to a file in the matrix's own numbering.
+input=gen:random:rows=97,avg=5,r=2,c=2
+expect 0 1 spmv $input --reps 1 --out "$folder/y.1"
+for words in "--partition cyclic" "--partition contiguous --form shuffle:lambda=2" "--form whole --threads 1"; do
+    # shellcheck disable=SC2086 # words of a command line
+    expect 0 3 spmv $input --reps 1 $words --out "$folder/y.3"
+    same "$folder/y.1" "$folder/y.3" || { bad=1; echo "$input $words: y differs on 3 ranks"; }
+done
+for case in "gen:elasticity:n=6" "gen:cdr:n=8 --solver gmres:pc=ssor --block 1" "gen:stencil7:n=1,b=2 --solver cg"; do
+    for ranks in 1 4; do
         # shellcheck disable=SC2086 # words of a command line
         expect 0 $ranks solve $case --json
         awk '/"reason":"CONVERGED"/ { ok = 1 } END { exit !ok || NR != 1 }' "$folder/out" ||
             { bad=1; echo "$case on $ranks ranks:"; cat "$folder/out"; }
     done
 done
-
-# A partition changes who computes, never the numbering that a caller sees.
-input=gen:random:rows=97,avg=5,r=2,c=2
-expect 0 1 spmv $input --reps 1 --out "$folder/y.1"
-for partition in contiguous cyclic metis scotch; do
-    for ranks in 2 3 4; do
-        timeout 120 mpirun -n $ranks "$command" spmv $input --reps 1 --partition $partition \
-            --out "$folder/y.$ranks" >"$folder/out" 2>"$folder/err"
-        status=$?
-        [ $status = 3 ] && grep -q 'is not here: install it' "$folder/err" && continue
-        [ $status = 0 ] && same "$folder/y.1" "$folder/y.$ranks" ||
-            { bad=1; echo "$input by $partition: y differs on $ranks ranks"; cat "$folder/err"; }
-    done
-done
-expect 0 3 solve gen:elasticity:n=5 --partition cyclic --solver cg:pc=bjacobi
 expect 3 3 spmv gen:cdr:n=5 --partition circle
 [ "$(grep -c "unknown partition 'circle'" "$folder/err")" = 1 ] || { bad=1; echo "not one sentence:"; cat "$folder/err"; }
-
-# Every form of the product, the same bits in two runs.
-for form in halo whole shuffle shuffle:lambda=2; do
-    for ranks in 1 2 3 4; do
-        expect 0 $ranks spmv $input --reps 1 --form $form --out "$folder/y.$ranks"
-        same "$folder/y.1" "$folder/y.$ranks" || { bad=1; echo "form $form: y differs on $ranks ranks"; }
-        expect 0 $ranks spmv $input --reps 1 --form $form --out "$folder/again"
-        cmp -s "$folder/y.$ranks" "$folder/again" || { bad=1; echo "form $form: other bits on $ranks ranks"; }
-    done
-    expect 0 3 solve gen:elasticity:n=5 --form $form --solver cg:pc=bjacobi
-done
 expect 3 3 spmv gen:cdr:n=5 --form shuffle:lamda=2
 [ "$(grep -c "'lambda'" "$folder/err")" = 1 ] || { bad=1; echo "not one sentence:"; cat "$folder/err"; }
 
 # A .tess file is read by ranges; the last rank has a folder without it, and all say so.
 "$1/tessera" generate gen:stencil7:n=9,b=3 "$folder/A.tess" >/dev/null || bad=1
 expect 0 1 spmv gen:stencil7:n=9,b=3 --reps 1 --out "$folder/y.1"
-for ranks in 1 2 3 4; do
+for ranks in 1 3 4; do
     expect 0 $ranks spmv "$folder/A.tess" --reps 1 --out "$folder/t.$ranks"
     same "$folder/y.1" "$folder/t.$ranks" || { bad=1; echo "A.tess: y differs on $ranks ranks"; }
 done

@@ -30,6 +30,8 @@ static void pointers_by_part_are_checked(void **state)
     tess_device *device = test_device(ctx, "cpu:1,1"), *whole = test_device(ctx, "cpu:1");
     tess_plan *plan, *single;
     tess_plan_part part;
+    tess_solver *solver;
+    tess_result result;
     double *v = test_vector(4 * A->rows, TESS_F64, 1), dot;
     const void *x[2] = {v, v + A->rows};
     void *y[2] = {v + 2 * A->rows, NULL};
@@ -46,6 +48,19 @@ static void pointers_by_part_are_checked(void **state)
     assert_int_equal(tess_spmv_parts(plan, 1, NULL, 0, y), TESS_ERR_ARGUMENT);
     assert_int_equal(tess_dot_parts(plan, x, x, NULL), TESS_ERR_ARGUMENT);
     assert_int_equal(tess_dot_parts(plan, x, x, &dot), TESS_OK);
+    assert_int_equal(tess_solver_create(plan, "cg", &solver), TESS_OK);
+    assert_int_equal(tess_solver_solve_parts(solver, x, NULL, &result), TESS_ERR_ARGUMENT);
+    assert_int_equal(tess_solver_solve_parts(solver, x, y, &result), TESS_ERR_ARGUMENT);
+    assert_non_null(strstr(tess_ctx_error(ctx), "NULL"));
+    tess_solver_destroy(solver);
+    assert_int_equal(tess_solver_create(plan, "cg:inner=f32", &solver), TESS_OK);
+    assert_int_equal(tess_solver_solve_parts(solver, x, y, &result), TESS_ERR_UNSUPPORTED);
+    assert_non_null(strstr(tess_ctx_error(ctx), "whole vectors"));
+    tess_solver_destroy(solver);
+    assert_int_equal(tess_solver_create(single, "cg", &solver), TESS_OK);
+    assert_int_equal(tess_solver_solve_parts(solver, x, y, &result), TESS_ERR_ARGUMENT);
+    assert_non_null(strstr(tess_ctx_error(ctx), "has one part"));
+    tess_solver_destroy(solver);
     tess_plan_destroy(plan);
     tess_plan_destroy(single);
     tess_device_close(device);
@@ -99,6 +114,42 @@ static void whole_matrix_options_work(void **state)
         tess_matrix_destroy(S);
         tess_matrix_destroy(U);
     }
+}
+
+/* Rigid motions of the matrix's coordinates, of the caller's, and the caller's modes reach each
+ * part's multigrid. */
+static void parts_have_their_modes(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    tess_device *device = test_device(ctx, "cpu:1,1,1");
+    tess_matrix *A;
+    tess_plan *plan;
+    tess_result result;
+    double *b;
+    assert_int_equal(tess_matrix_generate(ctx, "elasticity:n=5", &A, (void **)&b), TESS_OK);
+    double *x = calloc((size_t)A->rows, sizeof *x), *modes = test_vector(4 * A->rows, TESS_F64, 1);
+    assert_int_equal(tess_plan_create(ctx, A, device, NULL, &plan), TESS_OK);
+    for (int i = 0; i < 3; i++) {
+        static const char *const says[] = {"6 modes", "6 modes", "4 modes"};
+        tess_solver *solver;
+        memset(x, 0, (size_t)A->rows * sizeof *x);
+        assert_int_equal(tess_solver_create(plan, "cg:pc=amg,bottom=30", &solver), TESS_OK);
+        if (i == 1)
+            assert_int_equal(tess_solver_set_coordinates(solver, 3, A->coordinates), TESS_OK);
+        if (i == 2)
+            assert_int_equal(tess_solver_set_modes(solver, 4, modes, A->rows), TESS_OK);
+        assert_int_equal(tess_solver_solve(solver, b, x, &result), TESS_OK);
+        assert_int_equal(result.reason, TESS_REASON_CONVERGED);
+        if (!strstr(tess_solver_describe(solver), says[i]))
+            fail_msg("not %s: %s", says[i], tess_solver_describe(solver));
+        assert_int_equal(tess_solver_set_modes(solver, 0, modes, A->rows), TESS_ERR_ARGUMENT);
+        tess_solver_destroy(solver);
+    }
+    tess_plan_destroy(plan);
+    tess_device_close(device);
+    tess_matrix_destroy(A);
+    tess_release(ctx, b);
+    free(x), free(modes);
 }
 
 /* ---- Names ---- */
@@ -328,6 +379,7 @@ int main(void)
         cmocka_unit_test(all_methods_and_preconditioners_solve),
         cmocka_unit_test(solvers_run_in_every_form),
         cmocka_unit_test(whole_matrix_options_work),
+        cmocka_unit_test(parts_have_their_modes),
         cmocka_unit_test(bad_names_are_explained),
         cmocka_unit_test(rectangles_are_refused),
         cmocka_unit_test(more_parts_than_rows_and_apart),

@@ -67,6 +67,46 @@ static void free_bodies_are_solved_up_to_a_rigid_motion(void **state)
     amg_run_close(test_ctx(state), &r);
 }
 
+/* Elements up to a thousand times longer than thick, or the other way round: a solution, or a
+ * reason that says what failed. Moderate ones are solved. */
+static void thin_elements_have_a_result_or_a_reason(void **state)
+{
+    static const char *const specs[] = {"cg:pc=amg", "cg:pc=amg,pc_type=f32", "cg:pc=amg,cycle=w",
+                                        "cg:pc=amg,smoother=gs"};
+    for (uint64_t seed = 1; seed <= (amg_run_few() ? 2 : 16); seed++) {
+        char input[80], what[160];
+        const double thin = pow(10, 3 * tess_random_unit(seed, 0));
+        const char *spec = specs[tess_random_below(seed, 1, 4)];
+        snprintf(input, sizeof input, "elasticity:n=%d,thin=%.3g%s",
+                 3 + (int)tess_random_below(seed, 2, 5), thin,
+                 tess_random_below(seed, 3, 3) ? "" : ",free=1");
+        snprintf(what, sizeof what, "%s, %s", input, spec);
+        amg_run r = amg_run_generate(test_ctx(state), input);
+        amg_run_solve(&r, what, spec);
+        const bool solved = r.result.reason == TESS_REASON_CONVERGED;
+        if (solved ? !(r.result.true_residual <= 1.05e-8) : thin > 0.1 && thin < 10)
+            fail_msg("%s: %s, true residual %.2e", what, tess_reason_name(r.result.reason),
+                     r.result.true_residual);
+        amg_run_close(test_ctx(state), &r);
+    }
+}
+
+/* A matching permutes rows alone, which no symmetric matrix survives. */
+static void a_matching_is_refused_with_what_to_do(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    amg_run r = amg_run_generate(ctx, "elasticity:n=3");
+    tess_solver *solver = NULL;
+    assert_int_equal(tess_solver_create(r.plan, "gmres:pc=amg,scale=match", &solver),
+                     TESS_ERR_OPTION);
+    assert_string_equal(tess_ctx_error(ctx),
+                        "scale=match reorders rows alone, and pc=amg needs the diagonal and the "
+                        "modes of A: try scale=equilibrate");
+    assert_null(solver);
+    amg_run_within(&r, "equilibrated", "cg:pc=amg,scale=equilibrate", 40);
+    amg_run_close(ctx, &r);
+}
+
 /* Sizes of blocks, of boxes and of the bottom drawn at random. */
 static void block_matrices_of_any_size_are_solved(void **state)
 {
@@ -102,16 +142,51 @@ static void isolated_and_empty_rows_do_no_harm(void **state)
 
 static void every_run_has_the_same_bits(void **state)
 {
-    amg_run r = amg_run_generate(test_ctx(state), "elasticity:n=8");
-    amg_run_within(&r, "elasticity:n=8", "cg:pc=amg,bottom=100", 20);
-    double *first = malloc((size_t)r.A->rows * sizeof *first);
-    memcpy(first, r.x, (size_t)r.A->rows * sizeof *first);
-    for (int i = 0; i < 3; i++) {
-        amg_run_within(&r, "elasticity:n=8", "cg:pc=amg,bottom=100", 20);
-        assert_memory_equal(first, r.x, (size_t)r.A->rows * sizeof *first);
+    static const char *const inputs[] = {"elasticity:n=8", "diffusion:n=20,free=1"};
+    for (size_t k = 0; k < (amg_run_few() ? 1 : 2); k++) {
+        amg_run r = amg_run_generate(test_ctx(state), inputs[k]);
+        amg_run_within(&r, inputs[k], "cg:pc=amg,bottom=100", 20);
+        double *first = malloc((size_t)r.A->rows * sizeof *first);
+        memcpy(first, r.x, (size_t)r.A->rows * sizeof *first);
+        for (int i = 0; i < 3; i++) {
+            amg_run_within(&r, inputs[k], "cg:pc=amg,bottom=100", 20);
+            assert_memory_equal(first, r.x, (size_t)r.A->rows * sizeof *first);
+        }
+        free(first);
+        amg_run_close(test_ctx(state), &r);
     }
-    free(first);
-    amg_run_close(test_ctx(state), &r);
+}
+
+/* A mode that A maps to 0 is one on every level, weak entries or not. */
+static void the_kernel_of_a_singular_matrix_is_kept_on_every_level(void **state)
+{
+    static const char *const inputs[] = {"diffusion:n=20,free=1", "diffusion:n=17,free=1,aniso=20",
+                                         "diffusion:n=16,free=1,jump=30"};
+    if (amg_run_few())
+        skip();
+    for (size_t k = 0; k < sizeof inputs / sizeof *inputs; k++) {
+        amg_run r = amg_run_generate(test_ctx(state), inputs[k]);
+        amg_run_solve(&r, inputs[k], "cg:pc=amg,bottom=20");
+        const tess_amg *amg = amg_run_hierarchy(&r);
+        double largest = 0; /* sum of the absolute values of a row of the finest level */
+        assert_true(amg->levels >= 3);
+        for (int i = 0; i < amg->levels; i++) {
+            const tess_matrix *A = amg->level[i].A;
+            const double *mode = amg->level[i].modes, *a = A->values;
+            for (int64_t row = 0; row < A->rows; row++) {
+                double sum = 0, size = 0;
+                for (int64_t at = A->row_offsets[row]; at < A->row_offsets[row + 1]; at++) {
+                    sum += a[at] * mode[A->columns[at]];
+                    size += fabs(a[at] * mode[A->columns[at]]);
+                }
+                largest = i == 0 ? fmax(largest, size) : largest;
+                if (!(fabs(sum) <= 1e-12 * fmax(size, largest)))
+                    fail_msg("%s: level %d, row %lld: A times the mode is %.2e of %.2e", inputs[k],
+                             i, (long long)row, sum, size);
+            }
+        }
+        amg_run_close(test_ctx(state), &r);
+    }
 }
 
 /* Groups and patterns stay, numbers are those of a new hierarchy. */
@@ -192,8 +267,9 @@ static void modes_of_the_caller_count(void **state)
     assert_int_equal(tess_solver_solve(r.solver, r.b, r.x, &result), TESS_OK);
     assert_int_equal(result.iterations, rigid);
 
-    double *modes = malloc((size_t)(6 * rows) * sizeof *modes);
-    memcpy(modes, amg_run_hierarchy(&r)->level[0].modes, (size_t)(6 * rows) * sizeof *modes);
+    double *modes;
+    assert_int_equal(tess_amg_make_modes(ctx, &amg_run_hierarchy(&r)->mode_source, &modes),
+                     TESS_OK);
     assert_int_equal(tess_solver_set_modes(r.solver, 6, modes, rows), TESS_OK);
     memset(r.x, 0, (size_t)rows * sizeof(double));
     assert_int_equal(tess_solver_solve(r.solver, r.b, r.x, &result), TESS_OK);
@@ -210,7 +286,7 @@ static void modes_of_the_caller_count(void **state)
     assert_int_equal(tess_solver_set_coordinates(r.solver, 3, coordinates), TESS_ERR_UNSUPPORTED);
     assert_string_equal(tess_solver_describe(r.solver), "");
     free(coordinates);
-    free(modes);
+    tess_free(ctx, modes);
     amg_run_close(ctx, &r);
 }
 
@@ -243,9 +319,12 @@ int main(void)
         cmocka_unit_test(jumps_and_directions_cost_less_than_twice_the_iterations),
         cmocka_unit_test(jumps_and_directions_together_are_solved),
         cmocka_unit_test(free_bodies_are_solved_up_to_a_rigid_motion),
+        cmocka_unit_test(thin_elements_have_a_result_or_a_reason),
+        cmocka_unit_test(a_matching_is_refused_with_what_to_do),
         cmocka_unit_test(block_matrices_of_any_size_are_solved),
         cmocka_unit_test(isolated_and_empty_rows_do_no_harm),
         cmocka_unit_test(every_run_has_the_same_bits),
+        cmocka_unit_test(the_kernel_of_a_singular_matrix_is_kept_on_every_level),
         cmocka_unit_test(new_values_give_what_a_new_solver_gives),
         cmocka_unit_test(several_right_hand_sides_are_each_solved),
         cmocka_unit_test(modes_of_the_caller_count),

@@ -92,14 +92,27 @@ bool test_sweep_goes_on(test_sweep *sweep, tess_status status)
     return true;
 }
 
+int test_few(void)
+{
+    const char *text = getenv("TEST_ALL") ? NULL : getenv("TEST_FEW");
+    const int few = text ? atoi(text) : 1;
+    return few > 1 ? few : 1;
+}
+
 uint64_t test_draws(uint64_t count)
 {
-    return getenv("TEST_FEW") ? (count + 1) / 2 : count;
+    const uint64_t few = (uint64_t)test_few();
+    return (count + few - 1) / few;
+}
+
+bool test_takes(uint64_t n)
+{
+    return n % (uint64_t)test_few() == 0;
 }
 
 int64_t test_next_failure(int64_t n)
 {
-    return n < 20 || getenv("TEST_ALL") ? n + 1 : n + n / 16;
+    return n < 20 || getenv("TEST_ALL") ? n + 1 : n + 1 + n * test_few() / 24;
 }
 
 void test_plan_allocations(void **state, const tess_matrix *A, tess_device *device,

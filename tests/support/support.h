@@ -38,13 +38,17 @@ typedef struct test_sweep {
 } test_sweep;
 test_sweep test_sweep_begin(void **state);
 bool test_sweep_goes_on(test_sweep *sweep, tess_status status);
+/* How thin a test may be: TEST_FEW of the environment, 2 in `./run check` and more under a
+ * sanitizer. 1 without it, and with TEST_ALL, as in `./run check-long`. */
+int test_few(void);
 /* The failure that a sweep tries after the n-th: the first twenty one by one, then fewer and fewer,
  * as later ones repeat what an iteration or a candidate did before. With TEST_ALL in the
  * environment every one. */
 int64_t test_next_failure(int64_t n);
-/* How many of `count` cases drawn at random a test tries: half with TEST_FEW in the environment, as
- * under sanitizers. */
+/* How many of `count` cases drawn at random a test tries: one in test_few(), at least one. */
 uint64_t test_draws(uint64_t count);
+/* Whether a test tries the n-th of its combinations: one in test_few(). */
+bool test_takes(uint64_t n);
 /* Such a sweep over the making of this plan. */
 void test_plan_allocations(void **state, const tess_matrix *A, tess_device *device,
                            const tess_plan_options *options);

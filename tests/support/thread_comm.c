@@ -128,7 +128,8 @@ tess_comm test_team_comm(test_team *team, int rank)
                        .open = open_channel,
                        .start = start,
                        .wait = wait_for,
-                       .close = close_channel};
+                       .close = close_channel,
+                       .device_memory = team->size % 2}; /* the fake driver's is the heap */
 }
 
 void test_team_fail(test_team *team, int rank, long n)

@@ -165,9 +165,56 @@ static void a_band_is_symmetric_with_gaps_and_without(void **state)
     }
 }
 
+/* A device that was never calibrated, with a cache so small that the products take microseconds. */
+static tess_device *open_stand_in(void **state)
+{
+    tess_device *device;
+    assert_int_equal(tess_device_open(test_ctx(state), "cpu:1", &device), TESS_OK);
+    assert_non_null(tess_device_performance(device));
+    assert_true(device->performance->stand_in);
+    device->performance->cache_bytes = 1e4;
+    return device;
+}
+
+static void a_stand_in_is_scaled_to_what_is_measured(void **state)
+{
+    tess_device *device = open_stand_in(state);
+    const tess_model_curve before = device->performance->curves[0];
+    double memory, cache;
+    assert_int_equal(tess_calibrate_quick(device, NULL, &memory, &cache), TESS_OK);
+    assert_true(memory > 0 && cache > 0 && isfinite(memory) && isfinite(cache));
+    const tess_model_curve *after = &device->performance->curves[0];
+    double factor = before.cached ? cache : memory;
+    assert_true(fabs(after->average.nu / before.average.nu / factor - 1) < 1e-9);
+    device->performance->stand_in = false; /* as if it had a model of its own */
+    assert_int_equal(tess_calibrate_quick(device, NULL, &memory, &cache), TESS_ERR_UNSUPPORTED);
+    assert_int_equal(tess_calibrate_quick(device, NULL, NULL, &cache), TESS_ERR_ARGUMENT);
+    tess_device_close(device);
+}
+
+static void scaling_without_memory_leaks_nothing(void **state)
+{
+    enum { FAILURES = 40 };
+    tess_device *device = open_stand_in(state);
+    double memory, cache;
+    assert_int_equal(tess_calibrate_quick(device, NULL, &memory, &cache), TESS_OK);
+    const int64_t live = test_live(state);
+    for (int n = 0; n < FAILURES; n++) {
+        test_fail_allocation(state, n);
+        const tess_status status = tess_calibrate_quick(device, NULL, &memory, &cache);
+        test_fail_allocation(state, -1);
+        if (status != TESS_ERR_MEMORY && status != TESS_OK)
+            fail_msg("allocation %d: %s", n, tess_status_name(status));
+        assert_int_equal(test_live(state), live);
+    }
+    tess_device_close(device);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_stand_in_is_scaled_to_what_is_measured),
+        cmocka_unit_test(scaling_without_memory_leaks_nothing),
         cmocka_unit_test(calibration_finds_what_made_the_samples),
         cmocka_unit_test(a_curve_is_of_rows_that_do_not_change),
         cmocka_unit_test(calibration_tells_changes_from_streams_out_of_step),

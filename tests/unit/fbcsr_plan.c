@@ -210,9 +210,9 @@ static void its_price_is_what_the_format_then_takes(void **state)
     tess_fbcsr_options shapes;
     tess_fbcsr *F;
     tess_candidate candidate = {0};
-    assert_int_equal(tess_shapes_choose(ctx, A, "", &tess_cpu_backend, &shapes), TESS_OK);
+    assert_int_equal(tess_shapes_choose(ctx, A, "", false, &shapes), TESS_OK);
     assert_true(shapes.count > 0 && shapes.saved > 0.1 && shapes.saved < 0.4);
-    tess_shapes_price(&shapes, A, &tess_cpu_backend, &candidate);
+    tess_shapes_price(&shapes, A, false, &candidate);
     assert_string_equal(candidate.class_name, "fbcsr lines");
     assert_int_equal(tess_fbcsr_create(ctx, A, &shapes, &F), TESS_OK);
     double taken = (double)tess_fbcsr_bytes(F);
@@ -240,7 +240,7 @@ static void one_long_row_is_not_all_that_is_seen(void **state)
             A->columns[k++] = (int32_t)row;
         A->row_offsets[row + 1] = k;
     }
-    assert_int_equal(tess_shapes_look(ctx, A, &tess_cpu_backend, &shapes), TESS_OK);
+    assert_int_equal(tess_shapes_look(ctx, A, false, &shapes), TESS_OK);
     bool diagonal = false;
     for (int i = 0; i < shapes.count; i++)
         diagonal = diagonal || strncmp(shapes.shape[i].name, "diagonal", 8) == 0;

@@ -118,6 +118,26 @@ static void walk_runs(walk *w, const int32_t *head)
     }
 }
 
+/* Every entry and every scalar is counted once; a run of 3 is called so. */
+static void check_stored(const char *what, const tess_matrix *A, const tess_fbcsr_slices *S)
+{
+    tess_fbcsr_stored stored[TESS_FBCSR_STORED];
+    int64_t entries = 0, cells = 0;
+    int count = tess_fbcsr_slices_stored(S, stored);
+    assert_int_equal(count, S->classes + 1);
+    for (int i = 0; i < count; i++) {
+        entries += stored[i].entries;
+        cells += stored[i].cells;
+        if (stored[i].single != (i == count - 1) || stored[i].cells < stored[i].entries ||
+            (stored[i].entries > 0) != (stored[i].pieces > 0))
+            fail_msg("%s: %lld %s hold %lld entries in %lld scalars", what,
+                     (long long)stored[i].pieces, stored[i].name, (long long)stored[i].entries,
+                     (long long)stored[i].cells);
+    }
+    assert_int_equal(entries, A->blocks);
+    assert_int_equal(cells, S->value_count);
+}
+
 static void check(const char *what, const tess_matrix *A, const tess_fbcsr_slices *S)
 {
     walk w = {.what = what, .A = A, .S = S, .seen = calloc((size_t)A->blocks + 1, 1)};
@@ -135,6 +155,7 @@ static void check(const char *what, const tess_matrix *A, const tess_fbcsr_slice
     assert_int_equal(w.places, S->places);
     assert_int_equal(w.named, A->blocks);
     free(w.seen);
+    check_stored(what, A, S);
 }
 
 static void every_entry_is_where_it_belongs(void **state)

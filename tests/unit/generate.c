@@ -90,9 +90,11 @@ static bool cholesky(double *D, int64_t n)
 static void elasticity_is_symmetric_positive_definite(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
-    for (int n = 1; n <= 3; n++) {
-        char spec[32];
-        snprintf(spec, sizeof spec, "elasticity:n=%d", n);
+    for (int i = 0; i < 9; i++) {
+        static const char *const thin[] = {"1", "30", "0.05"};
+        const int n = 1 + i % 3;
+        char spec[48];
+        snprintf(spec, sizeof spec, "elasticity:n=%d,thin=%s", n, thin[i / 3]);
         tess_matrix *A = generate(ctx, spec);
         assert_int_equal(A->rows, 3 * n * (n + 1) * (n + 1));
         assert_int_equal(A->block_height, 3);
@@ -107,15 +109,14 @@ static void elasticity_is_symmetric_positive_definite(void **state)
 }
 
 /* A free element resists neither shifts nor (linearised) turns, and everything else. */
-static void element_has_exactly_the_rigid_body_modes(void **state)
+static void check_element(double thin)
 {
-    (void)state;
     double K[8][8][3][3], energy[7] = {0}, force[7] = {0};
-    tess_hexahedron_stiffness(0.5, K);
+    tess_hexahedron_stiffness(0.5, thin, K);
     for (int mode = 0; mode < 7; mode++) {
         double u[8][3];
         for (int a = 0; a < 8; a++) {
-            double x[3] = {a & 1, a >> 1 & 1, a >> 2 & 1};
+            double x[3] = {a & 1, a >> 1 & 1, (a >> 2 & 1) / thin};
             for (int d = 0; d < 3; d++)
                 u[a][d] = mode == d ? 1 : 0;
             if (mode >= 3 && mode < 6) { /* a turn around axis mode-3 */
@@ -137,24 +138,39 @@ static void element_has_exactly_the_rigid_body_modes(void **state)
         }
     }
     for (int mode = 0; mode < 6; mode++)
-        assert_true(force[mode] < 1e-15);
-    /* Strain 1 along x: energy = volume (lambda + 2 mu) = 0.125 * 0.7 / (1.3 * 0.4). */
-    assert_true(fabs(energy[6] - 0.125 * 0.7 / (1.3 * 0.4)) < 1e-14);
+        assert_true(force[mode] < 1e-15 * fmax(thin, 1 / thin));
+    /* Strain 1 along x: energy = volume (lambda + 2 mu) = 0.125 / thin * 0.7 / (1.3 * 0.4). */
+    assert_true(fabs(energy[6] - 0.125 / thin * 0.7 / (1.3 * 0.4)) < 1e-14 * fmax(1, 1 / thin));
+}
+
+static void element_has_exactly_the_rigid_body_modes(void **state)
+{
+    (void)state;
+    check_element(1);
+    check_element(8);
+    check_element(0.25);
 }
 
 static void elasticity_load_is_the_weight_of_what_is_free(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
-    tess_matrix *A;
-    void *rhs;
-    assert_int_equal(tess_matrix_generate(ctx, "elasticity:n=4", &A, &rhs), TESS_OK);
-    double sum[3] = {0};
-    for (int64_t i = 0; i < A->rows; i++)
-        sum[i % 3] += ((double *)rhs)[i];
-    /* The clamped nodes carry half of the first of four layers. */
-    assert_true(sum[0] == 0 && sum[1] == 0 && fabs(sum[2] + 1 - 0.125) < 1e-14);
-    tess_release(ctx, rhs);
-    tess_matrix_destroy(A);
+    for (int thin = 1; thin <= 16; thin *= 16) {
+        char spec[48];
+        tess_matrix *A;
+        void *rhs;
+        double sum[3] = {0}, top = 0;
+        snprintf(spec, sizeof spec, "elasticity:n=4,thin=%d", thin);
+        assert_int_equal(tess_matrix_generate(ctx, spec, &A, &rhs), TESS_OK);
+        for (int64_t i = 0; i < A->rows; i++) {
+            sum[i % 3] += ((double *)rhs)[i];
+            top = fmax(top, i % 3 == 2 ? A->coordinates[i] : 0);
+        }
+        /* The clamped nodes carry half of the first of four layers. */
+        assert_true(sum[0] == 0 && sum[1] == 0 && fabs(thin * sum[2] + 1 - 0.125) < 1e-14);
+        assert_true(top == 1.0 / thin);
+        tess_release(ctx, rhs);
+        tess_matrix_destroy(A);
+    }
 }
 
 static void cdr_of_one_component_is_the_upwind_stencil(void **state)

@@ -8,6 +8,7 @@ static const char *const small_specs[] = {
     "stencil27:n=3,b=2,type=f32",
     "elasticity:n=3",
     "elasticity:n=2,type=f32",
+    "elasticity:n=3,thin=40",
     "cdr:n=4,b=3",
     "powerlaw:rows=300,avg=3,b=2,long=2,length=100",
     "powerlaw:rows=300,avg=3,b=2,type=f32",
@@ -85,7 +86,7 @@ static void a_bad_spec_is_refused_in_these_words(void **state)
          "gen:elasticity: 2000000000 x 2000000001 x 2000000001 points with b=3 are more than "
          "2^31-1 block columns"},
         {"elasticity:b=4", TESS_ERR_OPTION,
-         "gen:elasticity: unknown key 'b' (one of: n, free, type)"},
+         "gen:elasticity: unknown key 'b' (one of: n, thin, free, type)"},
         {"trefethen:n=5,skip=5", TESS_ERR_OPTION, "gen:trefethen: skip=5 leaves nothing of n=5"},
         {"promote:b=3", TESS_ERR_OPTION, "gen:promote: needs an input: promote:b=3:FILE"},
         {"promote:", TESS_ERR_OPTION, "gen:promote: needs an input: promote:b=3:FILE"},

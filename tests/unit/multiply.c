@@ -63,6 +63,53 @@ static void one_case(void **state, uint64_t seed)
     tess_matrix_destroy(other);
 }
 
+/* Columns in every 64-bit word of several summaries, rows of one block and rows of hundreds, and
+ * more of them than the buffer of the first walk has room for. */
+static void long_rows_of_scattered_columns_are_complete(void **state)
+{
+    static const char *const specs[] = {"random:rows=20000,avg=3,seed=3",
+                                        "powerlaw:rows=9000,avg=3,b=1,long=3,length=4000",
+                                        "random:rows=5000,avg=30", "diffusion:n=18"};
+    tess_ctx *ctx = test_ctx(state);
+    for (size_t s = 0; s < sizeof specs / sizeof *specs; s++) {
+        tess_matrix *A, *C;
+        assert_int_equal(tess_matrix_generate(ctx, specs[s], &A, NULL), TESS_OK);
+        assert_int_equal(tess_matrix_multiply(ctx, A, A, &C), TESS_OK);
+        test_check_valid(specs[s], C);
+        double *sums = calloc((size_t)A->cols, sizeof *sums), *sizes = calloc((size_t)A->cols, 8);
+        bool *there = calloc((size_t)A->cols, 1);
+        const double *a = A->values, *c = C->values;
+        for (int64_t i = 0; i < A->rows; i++) {
+            int64_t count = 0;
+            for (int64_t k = A->row_offsets[i]; k < A->row_offsets[i + 1]; k++)
+                for (int64_t j = A->columns[k], l = A->row_offsets[j]; l < A->row_offsets[j + 1];
+                     l++) {
+                    const int32_t to = A->columns[l];
+                    count += !there[to];
+                    there[to] = true;
+                    sums[to] += a[k] * a[l];
+                    sizes[to] += fabs(a[k] * a[l]);
+                }
+            if (count != C->row_offsets[i + 1] - C->row_offsets[i])
+                fail_msg("%s: row %lld has not %lld columns", specs[s], (long long)i,
+                         (long long)count);
+            for (int64_t k = C->row_offsets[i]; k < C->row_offsets[i + 1]; k++) {
+                const int32_t to = C->columns[k];
+                if (!there[to] || !(fabs(c[k] - sums[to]) <= 1e-12 * sizes[to]))
+                    fail_msg("%s: (%lld, %d) is %.17g, not %.17g", specs[s], (long long)i, to, c[k],
+                             sums[to]);
+                there[to] = false;
+                sums[to] = sizes[to] = 0;
+            }
+        }
+        free(sums);
+        free(sizes);
+        free(there);
+        tess_matrix_destroy(A);
+        tess_matrix_destroy(C);
+    }
+}
+
 static void products_are_those_of_dense_matrices_whatever_the_threads(void **state)
 {
     for (uint64_t seed = 1; seed <= 600; seed++)
@@ -114,6 +161,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products_are_those_of_dense_matrices_whatever_the_threads),
+        cmocka_unit_test(long_rows_of_scattered_columns_are_complete),
         cmocka_unit_test(an_infinity_stays_out_of_the_padding),
         cmocka_unit_test(what_does_not_fit_is_named),
     };

@@ -14,7 +14,7 @@
 static void shares_cover_the_range_and_the_first_are_longer(void **state)
 {
     (void)state;
-    for (uint64_t seed = 0; seed < 2000; seed++) {
+    for (uint64_t seed = 0; seed < test_draws(2000); seed++) {
         const int64_t count = tess_random_below(1, seed, ((int64_t)1 << seed % 40) + 1);
         const int shares = 1 + (int)tess_random_below(2, seed, 1024);
         int64_t next = 0, length = INT64_MAX;
@@ -64,7 +64,7 @@ static void every_share_and_index_is_done_once(void **state)
     tess_ctx *ctx = test_ctx(state);
     int64_t *seen = calloc(5000, sizeof *seen);
     marks job = {.seen = seen};
-    for (uint64_t seed = 0; seed < 300; seed++) {
+    for (uint64_t seed = 0; seed < test_draws(300); seed++) {
         const int shares = (int)tess_random_below(3, seed, seed % 10 ? 5 : 70);
         const int64_t count = tess_random_below(4, seed, 5000);
         tess_parallel(ctx, shares, mark_share, &job);

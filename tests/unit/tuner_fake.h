@@ -11,7 +11,13 @@ typedef struct fake_kernel {
     const char *name;
     double seconds;
     bool unprepared, unrunnable, fixed;
+    const char *format; /* NULL: "fake" */
 } fake_kernel;
+
+static inline const char *fake_format(const fake_kernel *kernel)
+{
+    return kernel->format ? kernel->format : "fake";
+}
 
 enum { KERNELS_MAX = 64 };
 
@@ -58,7 +64,7 @@ static inline tess_status fake_prepare(tess_plan *plan, const tess_plan_options 
         f->most_alive = f->alive > f->most_alive ? f->alive : f->most_alive;
         plan->state = kernel;
         snprintf(plan->kernel, sizeof plan->kernel, "%s", kernel->name);
-        snprintf(plan->format, sizeof plan->format, "fake");
+        snprintf(plan->format, sizeof plan->format, "%s", fake_format(kernel));
         return TESS_OK;
     }
     return tess_fail(plan->ctx, TESS_ERR_ARGUMENT, "no kernel '%s'", options->kernel);
@@ -90,7 +96,8 @@ static inline tess_status fake_candidates(tess_device *device, const tess_matrix
     (void)A;
     f->listed_with = product->effort;
     for (int i = 0; i < f->count; i++) {
-        tess_candidate candidate = {.format = "fake"};
+        tess_candidate candidate = {0};
+        snprintf(candidate.format, sizeof candidate.format, "%s", fake_format(&f->kernels[i]));
         snprintf(candidate.kernel, sizeof candidate.kernel, "%s", f->kernels[i].name);
         TESS_TRY(tess_candidates_add(device->ctx, list, &candidate));
     }

@@ -62,6 +62,31 @@ static void the_model_orders_what_is_tried(void **state)
     tess_matrix_destroy(f.A);
 }
 
+static void every_format_is_tried_before_all_kernels_on_one(void **state)
+{
+    tess_backend priced = fake_backend;
+    priced.costs = fake_costs;
+    fixture f = {
+        .fake = {.kernels = {{"a1", 3}, {"a2", 3}, {"a3", 3}, {"b1", 2}, {"b2", 1}, {"c1", 9}},
+                 .count = 6}};
+    open_fixture(&f, state, large);
+    f.device.backend = &priced;
+    for (int i = 0; i < f.fake.count; i++) {
+        f.fake.kernels[i].format =
+            (const char *const[]){"a", "b", "c"}[f.fake.kernels[i].name[0] - 'a'];
+        believe(&f, f.fake.kernels[i].name, i < 5 ? 1 + 0.001 * i : 2);
+    }
+    tess_plan *plan;
+    assert_int_equal(tess_plan_create(f.ctx, f.A, &f.device, NULL, &plan), TESS_OK);
+    static const char *const order[] = {"a1", "b1", "a2", "a3", "b2", "c1"};
+    for (int i = 0; i < f.fake.count; i++)
+        assert_string_equal(plan->search->trials[i].candidate.kernel, order[i]);
+    assert_string_equal(plan->kernel, "b2");
+    tess_plan_destroy(plan);
+    tess_model_destroy(f.device.performance);
+    tess_matrix_destroy(f.A);
+}
+
 static void a_search_never_ends_below_the_naive_choice(void **state)
 {
     tess_backend priced = fake_backend;
@@ -145,6 +170,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_second_plan_of_a_class_costs_no_search),
         cmocka_unit_test(the_model_orders_what_is_tried),
+        cmocka_unit_test(every_format_is_tried_before_all_kernels_on_one),
         cmocka_unit_test(a_search_never_ends_below_the_naive_choice),
     };
     return cmocka_run_group_tests(tests, test_setup, test_teardown);

@@ -38,7 +38,8 @@ const cli_command command_generate = {
     .summary = "write a test problem to a file",
     .description =
         "SPEC names a problem and its keys; the same text always gives the same bits. stencil7 and "
-        "stencil27: n, b, seed. elasticity: n, free. diffusion: n, jump, aniso, free. cdr: n, b, "
+        "stencil27: n, b, seed. elasticity: n, thin, free. diffusion: n, jump, aniso, free. cdr: "
+        "n, b, "
         "convection, reaction, seed. powerlaw: rows, avg, b, long, length, seed. random: rows, "
         "cols, avg, count, r, c, seed. trefethen: n, skip. promote: b and a FILE "
         "(promote:b=4:A.mtx), whose every non-zero becomes a dense block. tile: copies and a FILE, "

@@ -1,5 +1,6 @@
 /* tessera predict --map: paper 004's Figure 8. Unknowns across, stored elements up, both by powers
- * of ten; three panels: GFLOP/s of CG on one device, on n, and the speed-up with its line at 1.
+ * of ten; three panels: GFLOP/s of CG on one device, on n, and the speed-up with its line at 1. The
+ * upper row is at best, by the envelopes of the curves, the lower one in the average.
  *
  *     stored |        dense /        A matrix lies between the two lines: at most x^2 elements,
  *            |          ////         at least x.
@@ -17,6 +18,7 @@
 enum {
     CELLS = 64,
     PANELS = 3,
+    ROWS = 2, /* at best, average */
     SHADES = 24,
     SIDE = 300,
     MARGIN = 64,
@@ -24,6 +26,7 @@ enum {
     LEGEND = 58, /* between the second panel and the third */
     TOP = 60,
     BOTTOM = 72,
+    ROW = TOP + SIDE + BOTTOM,
     BAR = 14,
     WIDTH = MARGIN + PANELS * SIDE + (PANELS - 1) * GAP + 2 * LEGEND + 12
 };
@@ -64,7 +67,7 @@ static bool is_possible(int i, int j)
     return e >= x - reach_x - reach_e && e <= 2 * (x + reach_x) + reach_e;
 }
 
-static void fill(const cell_table *cells, map_data *map)
+static void fill(const cell_table *cells, bool best, map_data *map)
 {
     for (int p = 0; p < PANELS; p++) {
         map->least[p] = HUGE_VAL;
@@ -75,9 +78,10 @@ static void fill(const cell_table *cells, map_data *map)
             const tess_predicted_solve *one = &cells->one[j * CELLS + i];
             const tess_predicted_solve *several = &cells->several[j * CELLS + i];
             bool known = is_possible(i, j) && one->devices > 0 && several->devices > 0;
-            const double values[PANELS] = {1e-9 * one->flops / one->iteration,
-                                           1e-9 * several->flops / several->iteration,
-                                           several->speedup};
+            const double alone = best ? one->best_iteration : one->iteration;
+            const double together = best ? several->best_iteration : several->iteration;
+            const double values[PANELS] = {1e-9 * one->flops / alone,
+                                           1e-9 * several->flops / together, alone / together};
             for (int p = 0; p < PANELS; p++) {
                 map->value[p][j][i] = known ? values[p] : NAN;
                 if (known && values[p] < map->least[p])
@@ -198,23 +202,20 @@ typedef struct map_subject {
     const char *type, *model;
 } map_subject;
 
-static void draw(FILE *out, const map_subject *r, const map_data *map)
+static void draw_row(FILE *out, const map_subject *r, int row, const map_data *map)
 {
-    char titles[PANELS][64], below[320];
-    snprintf(titles[0], sizeof titles[0], "GFLOP/s of CG, 1 device");
-    snprintf(titles[1], sizeof titles[1], "GFLOP/s of CG, %d devices", r->devices);
-    snprintf(titles[2], sizeof titles[2], "speed-up of %d devices", r->devices);
-    snprintf(below, sizeof below,
-             "%d x %d blocks, %s; %s; thick line: speed-up = 1; dashed: dense and diagonal "
-             "matrices; average case",
-             r->block, r->block, r->type, r->model);
-    svg_open(out, "map", WIDTH, TOP + SIDE + BOTTOM, "CG by size of the system", below, true);
+    const char *name = row == 0 ? "at best" : "average";
+    char titles[PANELS][64];
+    snprintf(titles[0], sizeof titles[0], "%s: GFLOP/s of CG, 1 device", name);
+    snprintf(titles[1], sizeof titles[1], "%s: GFLOP/s of CG, %d devices", name, r->devices);
+    snprintf(titles[2], sizeof titles[2], "%s: speed-up of %d devices", name, r->devices);
+    fprintf(out, "<g transform=\"translate(0 %d)\">\n", row * ROW);
     for (int p = 0; p < PANELS; p++) {
         const double left = MARGIN + p * (SIDE + GAP) + (p == 2 ? LEGEND : 0);
         const svg_plot plot = plot_of(left);
         svg_text(out, left + SIDE / 2.0, 22, "title mid", "%s", titles[p]);
         svg_axes(out, &plot, "unknowns", "stored elements");
-        begin_clip(out, p, &plot);
+        begin_clip(out, row * PANELS + p, &plot);
         draw_cells(out, map, p, &plot);
         if (p == 2)
             draw_break_even(out, map, left);
@@ -223,17 +224,30 @@ static void draw(FILE *out, const map_subject *r, const map_data *map)
         if (p > 0) /* one for the first two */
             draw_legend(out, map, p, left + SIDE + 12);
     }
-    svg_text(out, MARGIN, TOP + SIDE + BOTTOM - 10, "small", "%s", below);
+    fprintf(out, "</g>\n");
+}
+
+static void draw(FILE *out, const map_subject *r, const map_data *maps)
+{
+    char below[320];
+    snprintf(
+        below, sizeof below,
+        "%d x %d blocks, %s; %s; thick line: speed-up = 1; dashed: dense and diagonal matrices",
+        r->block, r->block, r->type, r->model);
+    svg_open(out, "map", WIDTH, ROWS * ROW, "CG by size of the system", below, true);
+    for (int row = 0; row < ROWS; row++)
+        draw_row(out, r, row, &maps[row]);
+    svg_text(out, MARGIN, ROWS * ROW - 10, "small", "%s", below);
     svg_close(out);
 }
 
 static int write_map(cli_app *app, const char *path, const map_subject *subject,
-                     const map_data *map)
+                     const map_data *maps)
 {
     text_output output;
     output_begin(&output);
     if (output.file)
-        draw(output.file, subject, map);
+        draw(output.file, subject, maps);
     return output_end(app, &output, path, EXIT_DONE);
 }
 
@@ -249,8 +263,8 @@ int predict_map(cli_app *app, const char *path, const tess_matrix *A, tess_devic
         .type = type_name(view.type),
         .model = model};
     cell_table *cells = calloc(1, sizeof *cells);
-    map_data *map = calloc(1, sizeof *map);
-    int exit_status = cells && map ? EXIT_DONE : fail_memory(app);
+    map_data *maps = calloc(ROWS, sizeof *maps);
+    int exit_status = cells && maps ? EXIT_DONE : fail_memory(app);
     if (exit_status == EXIT_DONE) {
         place_matrices(cells);
         tess_status status =
@@ -259,11 +273,12 @@ int predict_map(cli_app *app, const char *path, const tess_matrix *A, tess_devic
         if (status != TESS_OK) {
             exit_status = fail_status(app, status);
         } else {
-            fill(cells, map);
-            exit_status = write_map(app, path, &subject, map);
+            for (int row = 0; row < ROWS; row++)
+                fill(cells, row == 0, &maps[row]);
+            exit_status = write_map(app, path, &subject, maps);
         }
     }
     free(cells);
-    free(map);
+    free(maps);
     return exit_status;
 }

@@ -67,6 +67,8 @@ void tess_cuda_name_model(tess_device *device, const char *gpu)
     const tess_cuda *cuda = tess_cuda_of(device);
     snprintf(device->model, sizeof device->model, "cuda, %s, %d SMs", gpu, cuda->multiprocessors);
     device->cache_bytes = 0.6 * (double)cuda->l2_bytes;
+    device->memory_speed = cuda->memory_speed;
+    device->gpu_threads = (double)cuda->multiprocessors * cuda->threads_per_multiprocessor;
 }
 
 static tess_status describe(tess_cuda *cuda, tess_device *device)
@@ -76,10 +78,13 @@ static tess_status describe(tess_cuda *cuda, tess_device *device)
                                      CU_ATTRIBUTE_MULTIPROCESSORS,
                                      CU_ATTRIBUTE_L2_BYTES,
                                      CU_ATTRIBUTE_THREADS_PER_MULTIPROCESSOR,
-                                     CU_ATTRIBUTE_SHARED_PER_BLOCK_OPTIN};
-    int value[6] = {0}, version = 0;
+                                     CU_ATTRIBUTE_SHARED_PER_BLOCK_OPTIN,
+                                     CU_ATTRIBUTE_MEMORY_CLOCK,
+                                     CU_ATTRIBUTE_MEMORY_BUS};
+    enum { ATTRIBUTES = sizeof attributes / sizeof attributes[0] };
+    int value[ATTRIBUTES] = {0}, version = 0;
     char model[128] = "";
-    for (int i = 0; i < 6; i++)
+    for (int i = 0; i < ATTRIBUTES; i++)
         TESS_TRY(TESS_CU(cuda, cuDeviceGetAttribute(&value[i], attributes[i], cuda->handle)));
     TESS_TRY(TESS_CU(cuda, cuDeviceGetName(model, sizeof model, cuda->handle)));
     TESS_TRY(TESS_CU(cuda, cuDeviceTotalMem(&cuda->memory_bytes, cuda->handle)));
@@ -90,6 +95,7 @@ static tess_status describe(tess_cuda *cuda, tess_device *device)
     cuda->l2_bytes = (size_t)value[3];
     cuda->threads_per_multiprocessor = value[4];
     cuda->shared_bytes = (size_t)value[5];
+    cuda->memory_speed = 2 * 1e3 * value[6] * (value[7] / 8.0); /* twice in a period of the clock */
     snprintf(device->description, sizeof device->description,
              "%s: %s, %d SMs, %.0f GiB, sm_%d, driver %d.%d", cuda->name, model,
              cuda->multiprocessors, (double)(cuda->memory_bytes >> 30), cuda->sm, version / 1000,

@@ -38,6 +38,7 @@ typedef struct tess_cuda {
     int multiprocessors, threads_per_multiprocessor;
     size_t shared_bytes; /* most dynamic shared memory of a thread block */
     size_t l2_bytes, memory_bytes;
+    double memory_speed; /* bytes a second by the memory's clock and bus; 0: not known */
     struct tess_cuda_resident *shared; /* layouts of plans that share them (cuda/plan) */
     int refused;                       /* fresh kernels that gave wrong results on a probe */
     int helper_count;

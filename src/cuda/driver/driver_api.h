@@ -28,6 +28,8 @@ enum {
 
 enum { /* cuDeviceGetAttribute */
        CU_ATTRIBUTE_MULTIPROCESSORS = 16,
+       CU_ATTRIBUTE_MEMORY_CLOCK = 36, /* kHz */
+       CU_ATTRIBUTE_MEMORY_BUS = 37,   /* bits */
        CU_ATTRIBUTE_L2_BYTES = 38,
        CU_ATTRIBUTE_THREADS_PER_MULTIPROCESSOR = 39,
        CU_ATTRIBUTE_CAPABILITY_MAJOR = 75,

@@ -2,7 +2,6 @@
  * or are chosen for the matrix, and decide the layout, and which widths of runs the code knows. */
 #include "cuda/kernels/sliced.h"
 #include "format/fbcsr/slices.h"
-#include "backend/shapes.h"
 
 enum { LANES, DEPTH, FLIGHT, THREADS, AHEAD, HINT, COUNT };
 
@@ -11,13 +10,6 @@ static const tess_cuda_param params_of_fbcsr[COUNT] = {
     [FLIGHT] = {"flight", {2, 4, 8}, 3},  [THREADS] = {"threads", {64, 128, 256}, 3},
     [AHEAD] = {"ahead", {0, 1}, 2},       [HINT] = {"hint", {0, 1, 2, 3}, 4},
 };
-
-static tess_fbcsr_options shapes_of(const tess_cuda_problem *problem)
-{
-    tess_fbcsr_options shapes = {0};
-    (void)tess_shapes_read(NULL, problem->shapes, &shapes);
-    return shapes;
-}
 
 /* With diagonals a warp has few registers: as many runs in flight as there is room for. */
 static int flight_with_diagonals(const tess_fbcsr_options *shapes)
@@ -32,7 +24,7 @@ static bool fits(const tess_cuda_problem *problem, const int *p)
     if (problem->block_height != 1 || problem->block_width != 1 || !problem->shapes[0] ||
         problem->rows > most || problem->cols > most)
         return false;
-    tess_fbcsr_options shapes = shapes_of(problem);
+    tess_fbcsr_options shapes = tess_cuda_shapes_of(problem);
     if (!tess_fbcsr_has_diagonals(&shapes)) /* DEPTH and AHEAD are for diagonals */
         return shapes.count > 0 && p[DEPTH] == 4 && p[AHEAD] == 1;
     return p[LANES] == 1 && p[FLIGHT] == flight_with_diagonals(&shapes);
@@ -54,7 +46,7 @@ static int flight_of_runs(const tess_fbcsr_options *shapes, int lanes, int64_t m
  * of 7 and more 4. */
 static void guess(const tess_cuda_problem *problem, int *p)
 {
-    tess_fbcsr_options shapes = shapes_of(problem);
+    tess_fbcsr_options shapes = tess_cuda_shapes_of(problem);
     int64_t mean = problem->blocks / (problem->rows > 0 ? problem->rows : 1);
     bool diagonals = tess_fbcsr_has_diagonals(&shapes);
     p[LANES] = diagonals ? 1 : tess_fbcsr_lanes(problem->rows, problem->blocks);
@@ -68,7 +60,7 @@ static void guess(const tess_cuda_problem *problem, int *p)
 
 static void defines(const tess_cuda_problem *problem, const int *p, char *text, size_t size)
 {
-    tess_fbcsr_options shapes = shapes_of(problem);
+    tess_fbcsr_options shapes = tess_cuda_shapes_of(problem);
     int width[TESS_FBCSR_CLASSES] = {0}, classes = tess_fbcsr_widths(&shapes, width);
     snprintf(text, size,
              "-DREAL=%d -DARCH=%d -DLANES=%d -DDEPTH=%d -DFLIGHT=%d -DTHREADS=%d -DAHEAD=%d "

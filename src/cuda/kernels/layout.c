@@ -3,12 +3,12 @@
 
 extern const tess_cuda_layout_kind tess_cuda_layout_balanced, tess_cuda_layout_stream,
     tess_cuda_layout_sliced, tess_cuda_layout_swept, tess_cuda_layout_by_length,
-    tess_cuda_layout_interleaved, tess_cuda_layout_fbcsr;
+    tess_cuda_layout_interleaved, tess_cuda_layout_fbcsr, tess_cuda_layout_splits;
 
 static const tess_cuda_layout_kind *const kinds[] = {
     &tess_cuda_layout_bsr,         &tess_cuda_layout_balanced, &tess_cuda_layout_stream,
     &tess_cuda_layout_sliced,      &tess_cuda_layout_swept,    &tess_cuda_layout_by_length,
-    &tess_cuda_layout_interleaved, &tess_cuda_layout_fbcsr,
+    &tess_cuda_layout_interleaved, &tess_cuda_layout_fbcsr,    &tess_cuda_layout_splits,
 };
 
 /* The kind that a name begins with, and the options behind the colon. */
@@ -76,6 +76,14 @@ void tess_cuda_layout_destroy(tess_cuda_layout *layout)
     if (layout->kind->destroy)
         layout->kind->destroy(layout);
     tess_free(layout->ctx, layout);
+}
+
+size_t tess_cuda_layout_array_bytes(const tess_cuda_layout *layout)
+{
+    size_t bytes = 0;
+    for (int i = 0; i < layout->count; i++)
+        bytes += layout->arrays[i].bytes;
+    return bytes;
 }
 
 /* Kernels know the lengths of rows and read little of the padding of slices. Half of the padding is

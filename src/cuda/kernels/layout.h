@@ -31,7 +31,8 @@ typedef struct tess_cuda_layout {
     void *format;                     /* the host format behind the arrays */
 } tess_cuda_layout;
 
-struct tess_cuda_launch; /* table.h */
+struct tess_cuda_launch;  /* table.h */
+struct tess_fbcsr_stored; /* format/fbcsr/fbcsr.h */
 
 /* What a layout stores, for the performance model. */
 typedef struct tess_cuda_padding {
@@ -57,7 +58,13 @@ typedef struct tess_cuda_layout_kind {
     const int64_t *(*starts)(const tess_cuda_layout *layout, int64_t *count);
     void (*gather)(const tess_cuda_layout *layout, const uint64_t *arrays, uint64_t starts,
                    uint64_t given, struct tess_cuda_launch *launch);
-    const char *gather_source;                 /* an embedded file with that entry: "slices.cu" */
+    /* The launch that writes block columns to `to` in the matrix's order, by the same numbers. */
+    void (*gather_columns)(const tess_cuda_layout *layout, const uint64_t *arrays, uint64_t starts,
+                           uint64_t to, struct tess_cuda_launch *launch);
+    const char *gather_source; /* an embedded file with these entries: "slices.cu"; NULL: neither */
+    /* Of layouts with shapes: which entries are stored how, TESS_FBCSR_STORED ways at most; returns
+     * their number. NULL: all entries are stored alike. */
+    int (*stored)(const tess_cuda_layout *layout, struct tess_fbcsr_stored *out);
     void (*destroy)(tess_cuda_layout *layout); /* what create made; NULL: nothing */
 } tess_cuda_layout_kind;
 
@@ -72,6 +79,8 @@ tess_status tess_cuda_layout_create(tess_ctx *ctx, const tess_matrix *A, const c
 void tess_cuda_layout_update(tess_cuda_layout *layout, const void *values);
 void tess_cuda_layout_destroy(tess_cuda_layout *layout); /* NULL is fine */
 
-/* Bytes of its arrays, and those that one product moves, x and y included, without making it. */
+/* Bytes of its arrays. */
+size_t tess_cuda_layout_array_bytes(const tess_cuda_layout *layout);
+/* The same, and those that one product moves, x and y included, without making it. */
 tess_status tess_cuda_layout_bytes(tess_ctx *ctx, const tess_matrix *A, const char *name,
                                    double *stored, double *moved);

@@ -3,6 +3,13 @@
 #include "format/fbcsr/slices.h"
 #include "backend/shapes.h"
 
+tess_fbcsr_options tess_cuda_shapes_of(const tess_cuda_problem *problem)
+{
+    tess_fbcsr_options shapes = {0};
+    (void)tess_shapes_read(NULL, problem->shapes, &shapes);
+    return shapes;
+}
+
 static void destroy(tess_cuda_layout *layout)
 {
     tess_fbcsr_slices_destroy(layout->format);
@@ -43,9 +50,15 @@ static tess_status create(tess_ctx *ctx, const tess_matrix *A, const char *text,
     return TESS_OK;
 }
 
+static int stored(const tess_cuda_layout *layout, tess_fbcsr_stored *out)
+{
+    return tess_fbcsr_slices_stored(layout->format, out);
+}
+
 const tess_cuda_layout_kind tess_cuda_layout_fbcsr = {
     .name = "fbcsr",
     .create = create,
     .update = update,
+    .stored = stored,
     .destroy = destroy,
 };

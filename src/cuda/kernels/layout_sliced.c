@@ -107,6 +107,16 @@ static void gather_sliced(const tess_cuda_layout *layout, const uint64_t *arrays
                        S->options.vector, S->group);
 }
 
+static void gather_sliced_columns(const tess_cuda_layout *layout, const uint64_t *arrays,
+                                  uint64_t starts, uint64_t to, tess_cuda_launch *launch)
+{
+    const tess_sliced *S = layout->format;
+    tess_cuda_launch_start(launch, "columns", S->slices, TESS_CUDA_GATHER);
+    TESS_CUDA_POINTERS(launch, arrays[SLICED_OFFSETS], starts, arrays[SLICED_LENGTHS],
+                       arrays[SLICED_COLUMNS], to);
+    TESS_CUDA_INTEGERS(launch, S->options.height, S->group);
+}
+
 const tess_cuda_layout_kind tess_cuda_layout_sliced = {
     .name = "sliced",
     .create = create_sliced,
@@ -114,6 +124,7 @@ const tess_cuda_layout_kind tess_cuda_layout_sliced = {
     .update = update_sliced,
     .starts = sliced_starts,
     .gather = gather_sliced,
+    .gather_columns = gather_sliced_columns,
     .gather_source = "slices.cu",
     .destroy = destroy_sliced,
 };

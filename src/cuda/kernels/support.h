@@ -68,6 +68,9 @@ enum {
     FBCSR_TARGETS
 };
 
+/* The shapes of a problem's list. */
+tess_fbcsr_options tess_cuda_shapes_of(const tess_cuda_problem *problem);
+
 enum { TESS_CUDA_GATHER = 256 }; /* threads of a layout's gather */
 
 /* Appends an array. */

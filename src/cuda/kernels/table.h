@@ -24,7 +24,7 @@ enum {
     TESS_CUDA_PARAMS = 12,   /* tuning parameters of a kernel, at most */
     TESS_CUDA_VALUES = 8,    /* values of one parameter */
     TESS_CUDA_ARGS = 64,     /* 8-byte slots of a launch */
-    TESS_CUDA_LAUNCHES = 16, /* launches of one product */
+    TESS_CUDA_LAUNCHES = 17, /* launches of one product */
     TESS_CUDA_VECTORS = 32,  /* right-hand sides of one SpMM launch */
     TESS_CUDA_DEFINES = 512, /* bytes of a defines text */
     TESS_CUDA_SHAPES = 104   /* bytes of a list of shapes */
@@ -113,6 +113,9 @@ typedef struct tess_cuda_kernel {
     /* Its layout extracts shapes (format fbcsr): they are chosen for the matrix or come with the
      * parameters, and the candidate is priced with them. */
     bool takes_shapes;
+    /* It stores the blocks of its shapes as SplitOnce finds them, and the shapes are those that pay
+     * then. Otherwise shapes say what slices consist of (format/fbcsr/slices.h). */
+    bool keeps_shapes;
     /* The model's curve that its time is predicted by; NULL: one of its own name. */
     const char *class_name;
     /* "-DREAL=8 -DBH=3 ...": may depend on type, block size, whether cols is a multiple of the

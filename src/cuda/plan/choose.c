@@ -162,38 +162,68 @@ static bool worth_trying(const tess_cuda_kernel *kernel, const tess_cuda_problem
     return !worth || worth(problem);
 }
 
+/* The problems of a search: of kernels that keep their shapes (1) and of all others (0). */
+typedef struct search_problems {
+    tess_cuda_problem problem[2];
+    tess_fbcsr_options shapes[2];
+} search_problems;
+
+/* Kernels that keep their shapes are measured by an exhaustive search only, so that others need not
+ * look for those. */
+static tess_status describe_search(tess_device *device, const tess_matrix *A,
+                                   const tess_product *product, search_problems *out)
+{
+    *out = (search_problems){0};
+    for (int keeps = 0; keeps < 2; keeps++) {
+        tess_cuda_problem *problem = &out->problem[keeps];
+        tess_cuda_describe_problem(tess_cuda_of(device), A, problem);
+        if (product->kind == TESS_PRODUCT_SPMV && product->shapes &&
+            (!keeps || product->effort == TESS_EFFORT_EXHAUSTIVE))
+            TESS_TRY(
+                tess_cuda_look_for_shapes(device->ctx, A, !keeps, problem, &out->shapes[keeps]));
+        if (product->kind == TESS_PRODUCT_SPMM) {
+            problem->vectors = product->k < TESS_CUDA_VECTORS ? product->k : TESS_CUDA_VECTORS;
+            problem->row_major = product->order == TESS_ORDER_ROW_MAJOR;
+        }
+    }
+    return TESS_OK;
+}
+
+/* Bytes and class of the candidates with shapes. Those that keep them have a class of their own. */
+static void price_shapes(const search_problems *search, const tess_matrix *A, tess_candidates *list)
+{
+    for (int64_t i = 0; i < list->count; i++) {
+        tess_candidate *c = &list->items[i];
+        const tess_cuda_kernel *kernel = tess_cuda_kernel_find(c->kernel);
+        if (!kernel || !kernel->takes_shapes)
+            continue;
+        tess_shapes_price(&search->shapes[kernel->keeps_shapes], A, !kernel->keeps_shapes, c);
+        if (kernel->keeps_shapes)
+            snprintf(c->class_name, sizeof c->class_name, "%s", kernel->name);
+    }
+}
+
 tess_status tess_cuda_candidates(tess_device *device, const tess_matrix *A,
                                  const tess_product *product, tess_candidates *list)
 {
-    tess_cuda *cuda = tess_cuda_of(device);
-    tess_cuda_problem problem;
-    tess_cuda_op op = TESS_CUDA_SPMV;
-    tess_fbcsr_options shapes = {0};
-    tess_cuda_describe_problem(cuda, A, &problem);
-    if (product->kind == TESS_PRODUCT_SPMV && product->shapes)
-        TESS_TRY(tess_cuda_look_for_shapes(device, A, &problem, &shapes));
-    if (product->kind == TESS_PRODUCT_SPMM) {
-        op = TESS_CUDA_SPMM;
-        problem.vectors = product->k < TESS_CUDA_VECTORS ? product->k : TESS_CUDA_VECTORS;
-        problem.row_major = product->order == TESS_ORDER_ROW_MAJOR;
-    }
+    tess_ctx *ctx = device->ctx;
+    search_problems search;
+    const tess_cuda_op op = product->kind == TESS_PRODUCT_SPMM ? TESS_CUDA_SPMM : TESS_CUDA_SPMV;
+    TESS_TRY(describe_search(device, A, product, &search));
     int params[TESS_CUDA_PARAMS];
-    const tess_cuda_kernel *best = guess(&problem, op, NULL, 0, params);
+    const tess_cuda_kernel *best = guess(&search.problem[0], op, NULL, 0, params);
     reach how_far = product->effort == TESS_EFFORT_ESTIMATE ? SAME_LAYOUT : NEIGHBOURS;
     reach others = product->effort == TESS_EFFORT_ESTIMATE ? GUESS : FIRST;
     if (best)
-        TESS_TRY(add_around_guess(cuda->ctx, best, &problem, how_far, list));
+        TESS_TRY(add_around_guess(ctx, best, &search.problem[0], how_far, list));
     for (int i = 0; i < tess_cuda_kernel_count; i++) {
         const tess_cuda_kernel *kernel = tess_cuda_kernels[i];
+        const tess_cuda_problem *problem = &search.problem[kernel->keeps_shapes];
         if (kernel->op == op && product->effort == TESS_EFFORT_EXHAUSTIVE)
-            TESS_TRY(add_all(cuda->ctx, kernel, &problem, list));
-        else if (kernel->op == op && kernel != best && worth_trying(kernel, &problem))
-            TESS_TRY(add_around_guess(cuda->ctx, kernel, &problem, others, list));
+            TESS_TRY(add_all(ctx, kernel, problem, list));
+        else if (kernel->op == op && kernel != best && worth_trying(kernel, problem))
+            TESS_TRY(add_around_guess(ctx, kernel, problem, others, list));
     }
-    for (int64_t i = 0; i < list->count; i++) {
-        const tess_cuda_kernel *kernel = tess_cuda_kernel_find(list->items[i].kernel);
-        if (kernel && kernel->takes_shapes)
-            tess_shapes_price(&shapes, A, device->backend, &list->items[i]);
-    }
+    price_shapes(&search, A, list);
     return TESS_OK;
 }

@@ -27,8 +27,9 @@ tess_status tess_cuda_take_shapes(tess_ctx *ctx, const tess_matrix *A,
 /* All parameters as text, shapes included. */
 void tess_cuda_write_all(const tess_cuda_kernel *kernel, const tess_cuda_problem *problem,
                          const int *params, char *text, size_t size);
-/* For a search: sets problem->shapes to the shapes that would be extracted from A. */
-tess_status tess_cuda_look_for_shapes(tess_device *device, const tess_matrix *A,
+/* For a search: sets problem->shapes to the shapes that would be extracted from A for slices, or
+ * for a kernel that keeps its shapes. */
+tess_status tess_cuda_look_for_shapes(tess_ctx *ctx, const tess_matrix *A, bool slices,
                                       tess_cuda_problem *problem, tess_fbcsr_options *out);
 
 /* ---- ahead.c ---- */

@@ -185,7 +185,7 @@ static tess_status describe(tess_cuda_plan *p, bool transposed, tess_cuda_proble
     tess_cuda_describe_problem(p->cuda, A, problem);
     memcpy(problem->shapes, p->shapes, sizeof problem->shapes);
     if (transposed && p->kernel->takes_shapes)
-        TESS_TRY(tess_shapes_choose(p->cuda->ctx, A, "", &tess_cuda_backend, &shapes));
+        TESS_TRY(tess_shapes_choose(p->cuda->ctx, A, "", !p->kernel->keeps_shapes, &shapes));
     if (shapes.count > 0)
         tess_shapes_write(&shapes, problem->shapes, sizeof problem->shapes);
     return TESS_OK;
@@ -240,6 +240,16 @@ tess_status tess_cuda_need_dot(tess_cuda_plan *p, const tess_cuda_variant **out)
     return TESS_OK;
 }
 
+/* What a layout with shapes holds is known once it is made: costs() cannot tell. */
+static void price_shapes(tess_plan *plan, const tess_cuda_layout *layout)
+{
+    const double vectors = (double)(plan->matrix->rows + plan->matrix->cols);
+    if (!layout->kind->stored)
+        return;
+    plan->memory = (double)tess_cuda_layout_array_bytes(layout);
+    plan->moves = plan->memory + vectors * (double)tess_type_size(plan->matrix->type);
+}
+
 static tess_status prepare_kernel(tess_plan *plan, tess_cuda_plan *p,
                                   const tess_plan_options *options)
 {
@@ -263,6 +273,7 @@ static tess_status prepare_kernel(tess_plan *plan, tess_cuda_plan *p,
         TESS_TRY(add_first_accepted(p, op, false, &problem, options, &variant));
         p->kernel = variant->kernel;
         memcpy(p->params, variant->params, sizeof p->params);
+        price_shapes(plan, variant->resident->layout);
     }
     int beside[TESS_CUDA_PARAMS] = {0};
     problem.vectors = 2;
@@ -345,9 +356,13 @@ static tess_status update_values(tess_cuda_plan *p, const void *values)
                          "tess_plan_update_values: this plan is for timing only");
     if (tess_cuda_on_device(p->cuda, values))
         return tess_cuda_update_on_device(p, values);
+    bool done;
     p->device_values = NULL;
     p->matrix.values = (void *)(uintptr_t)values; /* the plan never writes to them */
     TESS_TRY(update_transposed(p));
+    TESS_TRY(tess_cuda_update_from_host(p, values, &done));
+    if (done)
+        return TESS_OK;
     for (tess_cuda_resident *r = p->residents; r; r = r->next)
         TESS_TRY(tess_cuda_resident_update(p->cuda, r, p->stream));
     return TESS_CU(p->cuda, cuStreamSynchronize(p->stream));

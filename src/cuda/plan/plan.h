@@ -47,12 +47,17 @@ static inline tess_cuda_plan *tess_cuda_plan_of(const tess_plan *plan)
 
 /* Takes new values from device memory, in the matrix's order, into all of the plan's residents. */
 tess_status tess_cuda_update_on_device(tess_cuda_plan *p, const void *values);
+/* The same of values in host memory, by way of a copy in device memory. *done is false where there
+ * is no room for it, or the host has to make a layout's order. */
+tess_status tess_cuda_update_from_host(tess_cuda_plan *p, const void *values, bool *done);
 /* Copies device_values to the host, where p->matrix then has them: layouts are made on the host. */
 tess_status tess_cuda_bring_values(tess_cuda_plan *p);
 
 /* Writes the plan's values in the matrix's order to device memory. They come from a resident that
  * can be read in that order, or else from the host. */
 tess_status tess_cuda_copy_values(tess_cuda_plan *p, cu_pointer to);
+/* The same of block columns. */
+tess_status tess_cuda_copy_columns(tess_cuda_plan *p, cu_pointer to);
 
 /* ---- plan.c ---- */
 

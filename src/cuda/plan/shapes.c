@@ -48,7 +48,7 @@ tess_status tess_cuda_take_shapes(tess_ctx *ctx, const tess_matrix *A,
                          kernel->format, (int)A->block_height, (int)A->block_width);
     cut_shapes(options->params, list, sizeof list, params, TESS_CUDA_PARAMS_TEXT);
     plain->params = *params ? params : NULL;
-    TESS_TRY(tess_shapes_choose(ctx, A, list, &tess_cuda_backend, &shapes));
+    TESS_TRY(tess_shapes_choose(ctx, A, list, !kernel->keeps_shapes, &shapes));
     if (shapes.count == 0)
         return tess_fail(ctx, TESS_ERR_UNSUPPORTED,
                          "format %s: no shape would make this matrix faster; "
@@ -66,10 +66,10 @@ void tess_cuda_write_all(const tess_cuda_kernel *kernel, const tess_cuda_problem
         tess_append(text, size, "%s%s%s", *text ? "," : "", shapes_key, problem->shapes);
 }
 
-tess_status tess_cuda_look_for_shapes(tess_device *device, const tess_matrix *A,
+tess_status tess_cuda_look_for_shapes(tess_ctx *ctx, const tess_matrix *A, bool slices,
                                       tess_cuda_problem *problem, tess_fbcsr_options *out)
 {
-    TESS_TRY(tess_shapes_look(device->ctx, A, device->backend, out));
+    TESS_TRY(tess_shapes_look(ctx, A, slices, out));
     tess_shapes_write(out, problem->shapes, sizeof problem->shapes);
     return TESS_OK;
 }

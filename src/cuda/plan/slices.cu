@@ -1,5 +1,6 @@
-/* Copies values from the matrix's order to sliced storage (src/format/sliced.h), or with BACK from
- * there to the matrix's order: a thread block a slice, a thread a stored scalar. Padding becomes 0.
+/* slices copies values from the matrix's order to sliced storage (src/format/sliced.h), or with BACK
+ * from there to the matrix's order: a thread block a slice, a thread a stored scalar. Padding becomes
+ * 0. columns copies block columns to the matrix's order, a thread a stored block.
  *
  *   REAL  bytes of a scalar (8 or 4)      THREADS  threads a thread block      BACK  0 or 1
  */
@@ -39,5 +40,26 @@ KERNEL(slices, slices_args, THREADS, 1)
 #else
         values[at] = inside ? *given : 0;
 #endif
+    }
+}
+
+typedef struct columns_args {
+    const long long *offsets, *starts;
+    const int *lengths, *columns;
+    int *to; /* in the matrix's order */
+    long long lines, group;
+} columns_args;
+
+KERNEL(columns, columns_args, THREADS, 1)
+{
+    const long long slice = blockIdx.x, first = a.offsets[slice];
+    const unsigned group = (unsigned)a.group, lines = (unsigned)a.lines;
+    const unsigned count = (unsigned)(a.offsets[slice + 1] - first) * group * lines;
+    const int *columns = a.columns + first * group * lines;
+    for (unsigned at = threadIdx.x; at < count; at += THREADS) {
+        const unsigned pack = at / group, block = pack / lines * group + at % group;
+        const long long line = slice * lines + pack % lines;
+        if (block < (unsigned)a.lengths[line])
+            a.to[a.starts[line] + block] = columns[at];
     }
 }

@@ -1,4 +1,6 @@
-/* New values given in device memory: each resident takes them by one gather.
+/* New values given in device memory: each resident takes them by one gather. Values given in host
+ * memory are copied as they are and take the same way, where all layouts have a gather of their
+ * own.
  *
  * A resident whose layout has another order than the given values gets a map: for each stored
  * scalar, the number of the given one. The map is made once, on the host, by sending the numbers
@@ -146,12 +148,12 @@ static const int64_t *starts_of(const tess_cuda_plan *p, const tess_cuda_residen
 
 /* The gather of a layout: from the matrix's order to the layout's, or `back`. */
 static tess_status load_gather(tess_cuda_plan *p, const tess_cuda_layout_kind *kind, bool back,
-                               cu_function *function)
+                               const char *entry, cu_function *function)
 {
     char defines[64];
     (void)snprintf(defines, sizeof defines, "-DREAL=%zu -DTHREADS=%d -DBACK=%d",
                    tess_type_size(p->matrix.type), TESS_CUDA_GATHER, back);
-    return tess_cuda_helper(p->cuda, kind->gather_source, defines, "slices", function);
+    return tess_cuda_helper(p->cuda, kind->gather_source, defines, entry, function);
 }
 
 static tess_status upload_starts(tess_cuda_plan *p, tess_cuda_resident *resident,
@@ -160,7 +162,7 @@ static tess_status upload_starts(tess_cuda_plan *p, tess_cuda_resident *resident
     tess_cuda *cuda = p->cuda;
     const size_t bytes = (size_t)count * sizeof *starts;
     tess_cuda_map *m = &resident->map;
-    TESS_TRY(load_gather(p, resident->layout->kind, false, &m->gather));
+    TESS_TRY(load_gather(p, resident->layout->kind, false, "slices", &m->gather));
     TESS_TRY(tess_cuda_alloc(cuda, bytes, "the map of new values", &m->numbers));
     resident->bytes += bytes;
     return tess_cuda_upload(cuda, m->numbers, starts, bytes, p->stream);
@@ -259,6 +261,49 @@ tess_status tess_cuda_update_on_device(tess_cuda_plan *p, const void *values)
     return TESS_OK;
 }
 
+/* Whether the device can put values into all residents, and into one better than the host. */
+static bool worth_gathering(const tess_cuda_plan *p)
+{
+    bool gathers = false;
+    int64_t count;
+    for (const tess_cuda_resident *r = p->residents; r; r = r->next) {
+        if (!same_order(p, r) && !starts_of(p, r, &count))
+            return false;
+        gathers |= !same_order(p, r);
+    }
+    return gathers;
+}
+
+static tess_status gather_all(tess_cuda_plan *p, const void *values, size_t bytes, cu_pointer given)
+{
+    TESS_TRY(tess_cuda_upload(p->cuda, given, values, bytes, p->stream));
+    TESS_TRY(prepare(p, tess_matrix_stored(&p->matrix) >= UINT32_MAX));
+    for (const tess_cuda_resident *r = p->residents; r; r = r->next)
+        TESS_TRY(gather(p, r, given));
+    return TESS_CU(p->cuda, cuStreamSynchronize(p->stream));
+}
+
+tess_status tess_cuda_update_from_host(tess_cuda_plan *p, const void *values, bool *done)
+{
+    tess_cuda *cuda = p->cuda;
+    const size_t bytes = (size_t)tess_matrix_stored(&p->matrix) * tess_type_size(p->matrix.type);
+    const tess_kept_error kept = tess_error_keep(cuda->ctx);
+    cu_pointer given;
+    *done = worth_gathering(p);
+    if (!*done)
+        return TESS_OK;
+    tess_status status = tess_cuda_alloc(cuda, bytes, "new values", &given);
+    if (status == TESS_ERR_MEMORY) {
+        tess_error_restore(cuda->ctx, &kept);
+        *done = false;
+        return TESS_OK;
+    }
+    TESS_TRY(status);
+    status = gather_all(p, values, bytes, given);
+    tess_cuda_free(cuda, given);
+    return status;
+}
+
 tess_status tess_cuda_bring_values(tess_cuda_plan *p)
 {
     tess_cuda *cuda = p->cuda;
@@ -298,7 +343,7 @@ static tess_status copy_back(tess_cuda_plan *p, tess_cuda_resident *r, cu_pointe
     const int64_t *starts = starts_of(p, r, &count);
     if (!r->map.numbers)
         TESS_TRY(upload_starts(p, r, starts, count));
-    TESS_TRY(load_gather(p, r->layout->kind, true, &back));
+    TESS_TRY(load_gather(p, r->layout->kind, true, "slices", &back));
     r->layout->kind->gather(r->layout, r->arrays, r->map.numbers, to, &run);
     return tess_cuda_launch_one(p->cuda, back, &run, p->stream);
 }
@@ -316,4 +361,25 @@ tess_status tess_cuda_copy_values(tess_cuda_plan *p, cu_pointer to)
                                   (size_t)tess_matrix_stored(&p->matrix) * size, p->stream));
     }
     return TESS_CU(cuda, cuStreamSynchronize(p->stream));
+}
+
+tess_status tess_cuda_copy_columns(tess_cuda_plan *p, cu_pointer to)
+{
+    tess_cuda_launch run;
+    cu_function columns;
+    int64_t count;
+    for (tess_cuda_resident *r = p->residents; r && !p->shares; r = r->next) {
+        const int64_t *starts = starts_of(p, r, &count);
+        if (!starts)
+            continue;
+        if (!r->map.numbers)
+            TESS_TRY(upload_starts(p, r, starts, count));
+        TESS_TRY(load_gather(p, r->layout->kind, false, "columns", &columns));
+        r->layout->kind->gather_columns(r->layout, r->arrays, r->map.numbers, to, &run);
+        TESS_TRY(tess_cuda_launch_one(p->cuda, columns, &run, p->stream));
+        return TESS_CU(p->cuda, cuStreamSynchronize(p->stream));
+    }
+    TESS_TRY(tess_cuda_upload(p->cuda, to, p->matrix.columns,
+                              (size_t)p->matrix.blocks * sizeof *p->matrix.columns, p->stream));
+    return TESS_CU(p->cuda, cuStreamSynchronize(p->stream));
 }

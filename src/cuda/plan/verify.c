@@ -173,8 +173,9 @@ static tess_status place_probe(tess_cuda *cuda, const tess_cuda_variant *variant
     kernel->defines(&variant->problem, variant->params, defines, sizeof defines);
     kernel->defines(&probe->problem, probe->params, probe_defines, sizeof probe_defines);
     tess_status status = TESS_OK;
-    bool alike =
-        kernel->fits(&probe->problem, probe->params) && strcmp(defines, probe_defines) == 0;
+    /* Where every shape is a kernel, a small matrix would launch few of them. */
+    bool alike = !kernel->keeps_shapes && kernel->fits(&probe->problem, probe->params) &&
+                 strcmp(defines, probe_defines) == 0;
     if (alike) {
         kernel->layout_name(&probe->problem, probe->params, layout, sizeof layout);
         status = tess_cuda_resident_create(cuda, A, layout, cuda->stream, &probe->resident);

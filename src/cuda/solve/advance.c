@@ -153,7 +153,7 @@ static tess_status ask(tess_space *space, int flight)
 }
 
 /* Waits for that copy: the iterations done by each system, and whether all have stopped. */
-static tess_status answer(tess_space *space, const tess_stretch *stretch, int flight, bool *stopped)
+static tess_status hear(tess_space *space, const tess_stretch *stretch, int flight, bool *stopped)
 {
     tess_cuda_space *state = tess_cuda_space_of(space);
     TESS_TRY(TESS_CU(state->cuda, cuEventSynchronize(state->flight[flight])));
@@ -164,7 +164,14 @@ static tess_status answer(tess_space *space, const tess_stretch *stretch, int fl
         stretch->done[i] = (int64_t)control[TESS_CONTROL_COUNT];
         *stopped = *stopped && control[TESS_GUARD_STOPPED] != 0;
     }
-    /* Parts agree, since one may have copied a later chunk's decision than another. */
+    return TESS_OK;
+}
+
+/* The same of all parts, since one may have copied a later chunk's decision than another. */
+static tess_status answer(tess_space *space, const tess_stretch *stretch, int flight, bool *stopped)
+{
+    const tess_cuda_space *state = tess_cuda_space_of(space);
+    TESS_TRY(hear(space, stretch, flight, stopped));
     bool goes_on = !*stopped;
     TESS_TRY(tess_cuda_halo_any(state->halo, &goes_on));
     *stopped = !goes_on;
@@ -237,6 +244,47 @@ static tess_status run_stretch(tess_space *space, const tess_stretch *stretch)
     }
 }
 
+/* ---- A stretch with parts of other processes ---- */
+
+/* The lists of iterations at .. at + count - 1, made where they are not there yet. */
+static tess_status need_lists(tess_space *space, const tess_stretch *stretch, int64_t at,
+                              int64_t count)
+{
+    const tess_unit_list *list;
+    for (int64_t i = at; i < at + count; i++)
+        TESS_TRY(tess_cuda_need_list(
+            space, &stretch->lists[(stretch->position + i) % stretch->cycle], stretch, &list));
+    return TESS_OK;
+}
+
+/* The host takes part in every sum, so nothing is put ahead. Once a chunk the parts tell each other
+ * whether one has failed, is late or goes on. */
+static tess_status run_with_ranks(tess_space *space, const tess_stretch *stretch)
+{
+    tess_cuda_space *state = tess_cuda_space_of(space);
+    tess_part *part = ((tess_part_plan *)space->plan->state)->part;
+    const double started = tess_seconds();
+    bool stopped = false;
+    tess_status status = put_controls(space, stretch);
+    for (int64_t put = 0;; put += CYCLE_CHUNK) {
+        const int64_t chunk = tess_min(CYCLE_CHUNK, stretch->most - put);
+        if (status == TESS_OK && !stopped)
+            status = need_lists(space, stretch, put, chunk);
+        status = tess_cuda_ranks_keep(state->halo, status);
+        double said[3] = {state->halo->ranks->failed != TESS_OK,
+                          put > 0 && tess_seconds() - started > stretch->seconds, !stopped};
+        TESS_TRY(tess_part_sum(part, said, 3));
+        if (said[0] > 0)
+            return tess_cuda_ranks_agree(state->halo, TESS_OK);
+        if (chunk <= 0 || said[1] > 0 || said[2] == 0)
+            return TESS_OK;
+        TESS_TRY(tess_cuda_put_iterations(space, stretch, stretch->position + put, chunk));
+        status = ask(space, 0);
+        if (status == TESS_OK)
+            status = hear(space, stretch, 0, &stopped);
+    }
+}
+
 /* Copies the slots of all iterations of the stretch to the host. */
 static tess_status fetch_rings(tess_space *space, const tess_stretch *stretch)
 {
@@ -276,7 +324,7 @@ static void account(tess_space *space, const tess_stretch *stretch, double secon
         tess_cuda_account(space, &stretch->lists[(stretch->position + k) % stretch->cycle], running,
                           seconds / (double)longest);
     }
-    for (int i = 0; stretch->cycle == 1 && longest > 0 && i < TESS_TIMES; i++)
+    for (int i = 0; state->timed > 0 && longest > 0 && i < TESS_TIMES; i++)
         space->seconds[i] = before[i] + seconds * state->share[i];
 }
 
@@ -293,14 +341,19 @@ tess_status tess_cuda_advance(tess_space *space, const tess_stretch *stretch)
 {
     tess_cuda_space *state = tess_cuda_space_of(space);
     const double started = tess_seconds();
-    TESS_TRY(tess_cuda_enter(state->cuda));
-    tess_status status = run_stretch(space, stretch);
+    bool entered;
+    TESS_TRY(tess_cuda_space_enter(state, &entered));
+    const bool ranks = state->halo && state->halo->ranks;
+    tess_part_times *times = ranks ? &state->halo->plan->times : NULL;
+    const double apart = ranks ? times->halo + times->sums : 0;
+    tess_status status = ranks ? run_with_ranks(space, stretch) : run_stretch(space, stretch);
     if (status == TESS_OK)
         status = fetch_rings(space, stretch);
-    tess_cuda_leave(state->cuda);
-    if (status != TESS_OK)
-        return status;
-    const double seconds = tess_seconds() - started;
+    TESS_TRY(tess_cuda_space_leave(state, entered, status));
+    double seconds = tess_seconds() - started;
+    if (ranks)
+        times->product += seconds - (times->halo + times->sums - apart);
+    TESS_TRY(tess_cuda_halo_mean(state->halo, &seconds)); /* chunks are as long on all parts */
     account(space, stretch, seconds);
     correct_time(state, stretch, seconds);
     return TESS_OK;

@@ -14,14 +14,12 @@ void tess_cuda_graphs_free(tess_space *space)
     }
 }
 
-/* Iterations position .. position + iterations - 1, as plain launches. */
-static tess_status put_iterations(tess_space *space, const tess_stretch *stretch, int64_t position,
-                                  int64_t iterations)
+tess_status tess_cuda_put_iterations(tess_space *space, const tess_stretch *stretch,
+                                     int64_t position, int64_t iterations)
 {
-    for (int64_t i = 0; i < iterations; i++) {
+    for (int64_t i = position; i < position + iterations; i++) {
         const tess_unit_list *list;
-        TESS_TRY(tess_cuda_need_list(space, &stretch->lists[(position + i) % stretch->cycle],
-                                     stretch, &list));
+        TESS_TRY(tess_cuda_need_list(space, &stretch->lists[i % stretch->cycle], stretch, &list));
         TESS_TRY(tess_cuda_run_list(space, list, stretch->systems, stretch->count));
     }
     return TESS_OK;
@@ -34,7 +32,7 @@ static tess_status put_captured(tess_space *space, const tess_stretch *stretch,
     const tess_cuda_halo *halo = tess_cuda_space_of(space)->halo;
     if (halo)
         TESS_TRY(tess_cuda_halo_fork(halo));
-    TESS_TRY(put_iterations(space, stretch, graph->position, graph->iterations));
+    TESS_TRY(tess_cuda_put_iterations(space, stretch, graph->position, graph->iterations));
     return halo ? tess_cuda_halo_join(halo) : TESS_OK;
 }
 
@@ -109,7 +107,7 @@ tess_status tess_cuda_put_chunk(tess_space *space, const tess_stretch *stretch, 
             graph->seen = true;
         if (state->halo)
             state->halo->apart = true;
-        return put_iterations(space, stretch, position, iterations);
+        return tess_cuda_put_iterations(space, stretch, position, iterations);
     }
     if (!graph->captured)
         TESS_TRY(capture(space, stretch, graph));

@@ -15,6 +15,7 @@ static void release(tess_coarsen_level *s)
     tess_cuda_free(s->cuda, s->inverse);
     tess_cuda_free(s->cuda, s->from);
     tess_cuda_free(s->cuda, s->dead);
+    tess_cuda_free(s->cuda, s->modes);
     for (int i = 0; i < MODULES; i++)
         tess_cuda_unload(s->cuda, s->module[i]);
 }
@@ -64,13 +65,13 @@ tess_status tess_coarsen_load(tess_coarsen_level *s, int which, int32_t height, 
     return TESS_OK;
 }
 
-static tess_status place(tess_coarsen_level *s, const tess_amg_level *level)
+static tess_status place(tess_coarsen_level *s, const tess_plan *plan, const tess_amg_level *level)
 {
     if (s->above) {
         s->matrix[COARSEN_A] = s->above->matrix[COARSEN_COARSE];
     } else {
-        TESS_TRY(tess_coarsen_put_pattern(s, COARSEN_A, level->A));
-        TESS_TRY(tess_coarsen_put_values(s, COARSEN_A, NULL));
+        TESS_TRY(tess_coarsen_put_pattern(s, COARSEN_A, level->A, plan));
+        TESS_TRY(tess_coarsen_put_values(s, COARSEN_A));
     }
     const int64_t inverse = level->A->block_rows * level->A->block_height * level->A->block_height;
     return tess_coarsen_put_array(s->cuda, NULL, inverse, sizeof(double), &s->inverse);
@@ -86,7 +87,7 @@ static tess_status create(tess_plan *plan, const tess_amg_level *level, void *ab
     s->above = above;
     tess_status status = tess_cuda_enter(cuda);
     if (status == TESS_OK)
-        status = tess_cuda_leave_with(cuda, place(s, level));
+        status = tess_cuda_leave_with(cuda, place(s, plan, level));
     if (status != TESS_OK) {
         destroy(s);
         return status;
@@ -101,17 +102,13 @@ static tess_status launch(tess_coarsen_level *s, int module, int entry, tess_cud
 {
     if (l->grid[0] == 0)
         return TESS_OK;
-    TESS_TRY(tess_cuda_allow_shared(s->cuda, s->function[module][entry], l->shared));
     return tess_cuda_launch_one(s->cuda, s->function[module][entry], l, s->cuda->stream);
 }
 
 static tess_status multiply(tess_coarsen_level *s, int module, int left, int right, int to)
 {
-    /* Shared memory for several thread blocks at once. Rows that need more are summed in memory. */
-    enum { BLOCKS_AT_ONCE = 6 };
     tess_cuda_launch l;
-    tess_coarsen_multiply(&s->matrix[left], &s->matrix[right], &s->matrix[to],
-                          s->cuda->shared_bytes / BLOCKS_AT_ONCE, &l);
+    tess_coarsen_multiply(&s->matrix[left], &s->matrix[right], &s->matrix[to], &l);
     return launch(s, module, MULTIPLY, &l);
 }
 
@@ -141,17 +138,36 @@ static tess_status upload_numbers(tess_coarsen_level *s, const tess_amg_level *l
                             s->cuda->stream);
 }
 
+/* Where somebody reads the log: what a launch took. */
+static tess_status log_time(const tess_coarsen_level *s, const char *what, double *since)
+{
+    if (!s->cuda->ctx->log)
+        return TESS_OK;
+    TESS_TRY(TESS_CU(s->cuda, cuStreamSynchronize(s->cuda->stream)));
+    const double now = tess_seconds();
+    tess_log(s->cuda->ctx, "pc=amg: %lld rows, %s: %.2f ms",
+             (long long)s->matrix[COARSEN_A].block_rows, what, 1e3 * (now - *since));
+    *since = now;
+    return TESS_OK;
+}
+
 static tess_status run(tess_coarsen_level *s, const tess_amg_level *level)
 {
+    double since = tess_seconds();
     tess_cuda_launch l;
     TESS_TRY(multiply(s, FINE, s->filtered ? COARSEN_F : COARSEN_A, COARSEN_Q, COARSEN_P));
+    TESS_TRY(log_time(s, "A Q", &since));
     tess_coarsen_smooth(&s->matrix[COARSEN_P], &s->matrix[COARSEN_Q], s->inverse,
                         tess_amg_omega(level), &l);
     TESS_TRY(launch(s, FINE, SMOOTH, &l));
+    TESS_TRY(log_time(s, "P = Q - omega D^-1 A Q", &since));
     TESS_TRY(multiply(s, FINE, COARSEN_A, COARSEN_P, COARSEN_AP));
+    TESS_TRY(log_time(s, "A P", &since));
     tess_coarsen_turn(&s->matrix[COARSEN_P], s->from, s->matrix[COARSEN_R].values, &l);
     TESS_TRY(launch(s, FINE, TURN, &l));
+    TESS_TRY(log_time(s, "R = P'", &since));
     TESS_TRY(multiply(s, CROSS, COARSEN_R, COARSEN_AP, COARSEN_COARSE));
+    TESS_TRY(log_time(s, "R A P", &since));
     if (!s->any_dead)
         return TESS_OK;
     tess_coarsen_revive(&s->matrix[COARSEN_COARSE], s->dead, &l);
@@ -180,14 +196,40 @@ static const void *values(void *state, tess_amg_matrix which)
     return (const void *)(uintptr_t)s->matrix[of[which]].values;
 }
 
+static const void *inverse_values(void *state)
+{
+    return (const void *)(uintptr_t)((const tess_coarsen_level *)state)->inverse;
+}
+
+static const void *modes(void *state)
+{
+    return (const void *)(uintptr_t)((const tess_coarsen_level *)state)->modes;
+}
+
+static tess_status own_values(void *state, const tess_amg_level *level, const void **out)
+{
+    tess_coarsen_level *s = state;
+    if (!s->has_values) {
+        TESS_TRY(tess_cuda_enter(s->cuda));
+        TESS_TRY(tess_cuda_leave_with(s->cuda, tess_coarsen_bring_values(s, level)));
+    }
+    *out = (const void *)(uintptr_t)s->matrix[COARSEN_A].values;
+    return TESS_OK;
+}
+
 const tess_amg_device_ops tess_cuda_amg_ops = {
     .create = create,
     .inverse = tess_coarsen_inverse,
+    .put_inverse = tess_coarsen_put_inverse,
     .strength = tess_cuda_strength,
+    .tentative = tess_coarsen_tentative,
     .patterns = tess_coarsen_patterns,
     .destroy = destroy,
     .compute = compute,
     .values = values,
+    .inverse_values = inverse_values,
+    .modes = modes,
+    .own_values = own_values,
     .open_vectors = tess_cuda_open_vectors,
     .close_vectors = tess_cuda_close_vectors,
     .lanczos = &tess_cuda_lanczos_ops,

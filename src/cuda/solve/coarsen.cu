@@ -1,17 +1,38 @@
 /* The values of a multigrid level, whose patterns have been made. Blocks are column-major.
  *
  *   HEIGHT, INNER, WIDTH  blocks of C = A B: HEIGHT x INNER times INNER x WIDTH
- *   THREADS               threads a thread block of multiply
+ *   THREADS               threads a thread block of multiply, a multiple of 32
+ *   CHUNK                 blocks of A's row that multiply takes at a time; divides 32
+ *   COLUMNS               blocks of C's row that multiply takes at a time
  *   FLAT                  threads a thread block of turn and revive
  *
- * multiply: a thread block computes a row of C. It takes the blocks of A's row one after the other.
- * Blocks of one row of B have different columns, so their products go to different blocks of C. Every
- * scalar of C is thereby summed in one order.
+ * multiply: a warp computes a row of C. A lane sums TILE scalars of one column of a block in
+ * registers, over the blocks of A's row in their order, then those of another one. A table in shared
+ * memory says which block of B each pair of a block of A and a block of C needs:
+ *
+ *              C:  column 3   column 8   column 9        table[q * COLUMNS + c]: the place of C's
+ *     A: block 0       0          1          -           column in the row of B that block q of A
+ *        block 1       -          0          1           multiplies; -1: B has no such block
  */
 #define REAL 8
 #include "common.cuh"
 
-enum { SIZE = HEIGHT * WIDTH, WARP = 32 };
+enum { SIZE = HEIGHT * WIDTH, LEFT = HEIGHT * INNER, WARP = 32, WARPS = THREADS / WARP };
+enum {
+    PAIRS = (LEFT + 1) / 2,    /* of a block of A in shared memory */
+    PIECES = (HEIGHT + 7) / 8, /* of a column, each a lane's */
+    TILE = (HEIGHT + PIECES - 1) / PIECES,
+    OWNERS = WIDTH * PIECES, /* pieces of a block of C */
+    SPLIT = WARP / CHUNK,    /* lanes that read a row of B's columns */
+    BATCH = LEFT <= 9 ? 4 : INNER <= 6 ? 2 : 1, /* blocks of B that a lane loads at a time */
+    /* Thread blocks an SM: 80 registers a thread, or 100. */
+    RESIDENT = LEFT <= 9 ? 768 / THREADS : LEFT <= 36 ? 640 / THREADS : 1
+};
+
+/* Two scalars in one load. */
+typedef struct ALIGNED(16) pair {
+    real first, second;
+} pair;
 
 /* The position of `column` among a row's sorted columns; the last one not larger where it is not
  * among them. */
@@ -20,7 +41,7 @@ DEVICE int find_column(const int *columns, int count, int column)
     int low = 0;
     while (count > 1) {
         const int half = count / 2;
-        if (READ_ONLY(columns + low + half) <= column)
+        if (columns[low + half] <= column)
             low += half;
         count -= half;
     }
@@ -37,48 +58,127 @@ typedef struct multiply_args {
     const long long *c_offsets;
     const int *c_columns;
     real *c;
-    long long room; /* scalars of shared memory: rows of C up to that long are summed there */
+    long long rows;
 } multiply_args;
 
-/* Adds one block of A times a row of B. */
-DEVICE void add_products(const multiply_args *a, long long p, const int *columns, int count,
-                         real *sums)
+/* What a warp has in shared memory. */
+typedef struct multiply_memory {
+    pair *blocks;      /* of A: a chunk */
+    long long *starts; /* the first block of the row of B that each of them multiplies */
+    int *table;
+    int *columns; /* of C */
+} multiply_memory;
+
+/* Copies a chunk of A's row and empties the table. */
+DEVICE void begin_chunk(const multiply_args *a, const multiply_memory *m, int lane, long long first,
+                        int chunk)
 {
-    const int j = READ_ONLY(a->a_columns + p);
-    const long long first = READ_ONLY(a->b_offsets + j);
-    const int scalars = (int)(READ_ONLY(a->b_offsets + j + 1) - first) * SIZE;
-    const real *block = a->a + p * (HEIGHT * INNER);
-    NO_UNROLL
-    for (int t = (int)threadIdx.x; t < scalars; t += THREADS) {
-        const int l = t / SIZE, at = t % SIZE;
-        const real *left = block + at % HEIGHT;
-        const real *right = a->b + ((first + l) * WIDTH + at / HEIGHT) * INNER;
-        real *to = sums + find_column(columns, count, READ_ONLY(a->b_columns + first + l)) * SIZE + at;
-        real sum = *to;
-        UNROLL
-        for (int c = 0; c < INNER; c++)
-            sum += READ_ONLY(left + c * HEIGHT) * READ_ONLY(right + c);
-        *to = sum;
+    real *blocks = &m->blocks->first;
+    for (int t = lane; t < chunk * LEFT; t += WARP)
+        blocks[t / LEFT * (2 * PAIRS) + t % LEFT] = READ_ONLY(a->a + first * LEFT + t);
+    for (int t = lane; t < chunk * COLUMNS; t += WARP)
+        m->table[t] = -1;
+}
+
+/* Fills the table: SPLIT lanes a block of A. Blocks of one row of B have different columns, so that
+ * no two lanes write to one place. */
+DEVICE void fill_table(const multiply_args *a, const multiply_memory *m, int lane, long long first,
+                       int chunk, int width)
+{
+    const int q = lane / SPLIT;
+    if (q >= chunk)
+        return;
+    const int j = READ_ONLY(a->a_columns + first + q);
+    const long long start = READ_ONLY(a->b_offsets + j);
+    const int length = (int)(READ_ONLY(a->b_offsets + j + 1) - start);
+    if (lane % SPLIT == 0)
+        m->starts[q] = start;
+    for (int l = lane % SPLIT; l < length; l += SPLIT) {
+        const int column = READ_ONLY(a->b_columns + start + l);
+        const int at = find_column(m->columns, width, column);
+        if (m->columns[at] == column)
+            m->table[q * COLUMNS + at] = l;
     }
 }
 
-KERNEL(multiply, multiply_args, THREADS, 1)
+/* Adds a chunk's products to `to`: rows `top` to top + TILE - 1 of column j of block c. `fresh`: there
+ * is nothing yet. Loads of a batch are in flight together. */
+DEVICE void add_products(const multiply_args *a, const multiply_memory *m, int chunk, int c, int j,
+                         int top, int fresh, real *to)
 {
-    DYNAMIC_SHARED(memory);
-    const long long row = blockIdx.x, first = a.c_offsets[row];
-    const int count = (int)(a.c_offsets[row + 1] - first), scalars = count * SIZE;
-    const int inside = scalars <= a.room;
-    real *values = a.c + first * SIZE, *sums = inside ? (real *)memory : values;
-    for (int t = (int)threadIdx.x; t < scalars; t += THREADS)
-        sums[t] = 0;
-    __syncthreads();
+    real sums[TILE];
+    UNROLL
+    for (int i = 0; i < TILE; i++)
+        sums[i] = fresh || top + i >= HEIGHT ? 0 : to[i];
     NO_UNROLL
-    for (long long p = a.a_offsets[row]; p < a.a_offsets[row + 1]; p++) {
-        add_products(&a, p, a.c_columns + first, count, sums);
-        __syncthreads();
+    for (int q = 0; q < chunk; q += BATCH) {
+        int place[BATCH];
+        real right[BATCH][INNER];
+        UNROLL
+        for (int s = 0; s < BATCH; s++) {
+            place[s] = q + s < chunk ? m->table[(q + s) * COLUMNS + c] : -1;
+            if (place[s] < 0)
+                continue;
+            const real *from = a->b + ((m->starts[q + s] + place[s]) * WIDTH + j) * INNER;
+            UNROLL
+            for (int d = 0; d < INNER; d++)
+                right[s][d] = READ_ONLY(from + d);
+        }
+        UNROLL
+        for (int s = 0; s < BATCH; s++) {
+            if (place[s] < 0)
+                continue;
+            const real *left = &m->blocks[(q + s) * PAIRS].first + (PIECES > 1 ? top : 0);
+            UNROLL
+            for (int d = 0; d < INNER; d++) {
+                UNROLL
+                for (int i = 0; i < TILE; i++)
+                    if (PIECES * TILE == HEIGHT || top + i < HEIGHT)
+                        sums[i] += left[d * HEIGHT + i] * right[s][d];
+            }
+        }
     }
-    for (int t = (int)threadIdx.x; inside && t < scalars; t += THREADS)
-        values[t] = sums[t];
+    UNROLL
+    for (int i = 0; i < TILE; i++)
+        if (PIECES * TILE == HEIGHT || top + i < HEIGHT)
+            to[i] = sums[i];
+}
+
+KERNEL(multiply, multiply_args, THREADS, RESIDENT)
+{
+    SHARED(pair, blocks, WARPS *CHUNK *PAIRS);
+    SHARED(long long, starts, WARPS *CHUNK);
+    SHARED(int, table, WARPS *CHUNK *COLUMNS);
+    SHARED(int, columns, WARPS *COLUMNS);
+    const int warp = (int)threadIdx.x / WARP, lane = (int)threadIdx.x % WARP;
+    const multiply_memory m = {blocks + warp * (CHUNK * PAIRS), starts + warp * CHUNK,
+                               table + warp * (CHUNK * COLUMNS), columns + warp * COLUMNS};
+    const long long row = (long long)blockIdx.x * WARPS + warp;
+    if (row >= a.rows)
+        return;
+    const long long first = a.c_offsets[row], begin = a.a_offsets[row], end = a.a_offsets[row + 1];
+    const int count = (int)(a.c_offsets[row + 1] - first);
+    NO_UNROLL
+    for (int before = 0; before < count; before += COLUMNS) {
+        const int width = count - before < COLUMNS ? count - before : COLUMNS;
+        for (int t = lane; t < width; t += WARP)
+            m.columns[t] = a.c_columns[first + before + t];
+        NO_UNROLL
+        for (long long p = begin; p < end; p += CHUNK) {
+            const int chunk = end - p < CHUNK ? (int)(end - p) : CHUNK;
+            begin_chunk(&a, &m, lane, p, chunk);
+            __syncwarp(0xffffffffu);
+            fill_table(&a, &m, lane, p, chunk, width);
+            __syncwarp(0xffffffffu);
+            NO_UNROLL
+            for (int u = lane; u < width * OWNERS; u += WARP) {
+                const int c = u / OWNERS, j = u % OWNERS % WIDTH, top = u % OWNERS / WIDTH * TILE;
+                add_products(&a, &m, chunk, c, j, top, p == begin,
+                             a.c + (first + before + c) * SIZE + j * HEIGHT + top);
+            }
+            __syncwarp(0xffffffffu);
+        }
+    }
 }
 
 /* P = Q - omega D^-1 (A Q) for P's values A Q: a thread block a row, a thread a column of a block.

@@ -12,13 +12,14 @@ typedef struct tess_coarsen_matrix {
 } tess_coarsen_matrix;
 
 enum { TESS_COARSEN_FLAT = 256 }; /* threads a thread block where one has its own scalars or rows */
+enum { TESS_COARSEN_COLUMNS = 16 }; /* blocks of a row of C that multiply takes at a time */
 
 /* Of HEIGHT x INNER times INNER x WIDTH blocks. */
 void tess_coarsen_defines(int32_t height, int32_t inner, int32_t width, char *text, size_t size);
 
-/* C = A B, with at most `shared` bytes of shared memory a thread block. */
+/* C = A B. */
 void tess_coarsen_multiply(const tess_coarsen_matrix *A, const tess_coarsen_matrix *B,
-                           const tess_coarsen_matrix *C, size_t shared, tess_cuda_launch *launch);
+                           const tess_coarsen_matrix *C, tess_cuda_launch *launch);
 /* P = Q - omega D^-1 P, where P's values are A Q before. */
 void tess_coarsen_smooth(const tess_coarsen_matrix *P, const tess_coarsen_matrix *Q,
                          uint64_t inverse, double omega, tess_cuda_launch *launch);

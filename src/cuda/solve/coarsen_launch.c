@@ -1,34 +1,36 @@
 /* Launches of coarsen.cu. */
 #include "cuda/solve/coarsen.h"
 
-enum { WARP = 32, MOST = 256, FLAT = TESS_COARSEN_FLAT };
+enum { WARP = 32, FLAT = TESS_COARSEN_FLAT };
+enum { THREADS = 128 }; /* a thread block of multiply, which has a warp a row */
 
-/* Threads of a thread block that computes blocks of C: two blocks at a time, because a row of B has
- * several. */
-static int threads_for(int32_t height, int32_t width)
+/* Blocks of A's row at a time: at most one a lane, and 4.5 KB a warp. */
+static int chunk_for(int32_t height, int32_t inner)
 {
-    int threads = WARP;
-    while (threads < MOST && threads < 2 * height * width)
-        threads *= 2;
-    return threads;
+    enum { BYTES = 4608 };
+    int chunk = WARP;
+    while (chunk > 1 && (int64_t)chunk * height * inner * (int64_t)sizeof(double) > BYTES)
+        chunk /= 2;
+    return chunk;
 }
 
 void tess_coarsen_defines(int32_t height, int32_t inner, int32_t width, char *text, size_t size)
 {
-    (void)snprintf(text, size, "-DHEIGHT=%d -DINNER=%d -DWIDTH=%d -DTHREADS=%d -DFLAT=%d",
-                   (int)height, (int)inner, (int)width, threads_for(height, width), FLAT);
+    (void)snprintf(
+        text, size,
+        "-DHEIGHT=%d -DINNER=%d -DWIDTH=%d -DTHREADS=%d -DCHUNK=%d -DCOLUMNS=%d -DFLAT=%d",
+        (int)height, (int)inner, (int)width, THREADS, chunk_for(height, inner),
+        TESS_COARSEN_COLUMNS, FLAT);
 }
 
 void tess_coarsen_multiply(const tess_coarsen_matrix *A, const tess_coarsen_matrix *B,
-                           const tess_coarsen_matrix *C, size_t shared, tess_cuda_launch *launch)
+                           const tess_coarsen_matrix *C, tess_cuda_launch *launch)
 {
-    const int64_t size = (int64_t)C->height * C->width;
-    const int64_t room = tess_min(C->longest * size, (int64_t)(shared / sizeof(double)));
-    tess_cuda_launch_start(launch, "multiply", C->block_rows, threads_for(C->height, C->width));
-    launch->shared = (unsigned)((size_t)room * sizeof(double));
+    tess_cuda_launch_start(launch, "multiply", tess_ceil_div(C->block_rows, THREADS / WARP),
+                           THREADS);
     TESS_CUDA_POINTERS(launch, A->offsets, A->columns, A->values, B->offsets, B->columns, B->values,
                        C->offsets, C->columns, C->values);
-    TESS_CUDA_INTEGERS(launch, room);
+    TESS_CUDA_INTEGERS(launch, C->block_rows);
 }
 
 void tess_coarsen_smooth(const tess_coarsen_matrix *P, const tess_coarsen_matrix *Q,

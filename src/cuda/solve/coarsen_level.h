@@ -27,6 +27,7 @@ typedef struct tess_coarsen_level {
     tess_coarsen_matrix matrix[COARSEN_MATRICES];
     cu_pointer owned[3 * COARSEN_MATRICES]; /* arrays of these, 0 where they are another level's */
     cu_pointer inverse, from, dead;
+    cu_pointer modes;                       /* of the next level */
     const struct tess_coarsen_level *above; /* the level before; NULL: this is the finest */
     bool any_dead, filtered;
     bool has_values;           /* A's, for the numbers that come next */
@@ -46,8 +47,15 @@ tess_status tess_coarsen_bring_values(tess_coarsen_level *s, const tess_amg_leve
 
 /* ---- inverse.c ---- */
 
-/* The operation `inverse` of a device (solve/pc/amg/device.h). */
-tess_status tess_coarsen_inverse(void *state, tess_amg_level *level);
+/* The operations `inverse` and `put_inverse` of a device (solve/pc/amg/device.h). */
+tess_status tess_coarsen_inverse(void *state, const tess_amg_level *level, bool *singular);
+tess_status tess_coarsen_put_inverse(void *state, const tess_amg_level *level);
+
+/* ---- tentative.c ---- */
+
+/* The operation `tentative` of a device. */
+tess_status tess_coarsen_tentative(void *state, const tess_mode_source *source,
+                                   const tess_amg_level *level);
 
 /* ---- coarsen_patterns.c ---- */
 
@@ -55,8 +63,10 @@ tess_status tess_coarsen_inverse(void *state, tess_amg_level *level);
  * TESS_ERR_UNSUPPORTED. */
 tess_status tess_coarsen_put_array(tess_cuda *cuda, const void *host, int64_t count, size_t size,
                                    cu_pointer *to);
-/* The pattern of M; then room for its values, and these themselves where they never change. */
-tess_status tess_coarsen_put_pattern(tess_coarsen_level *s, int which, const tess_matrix *M);
-tess_status tess_coarsen_put_values(tess_coarsen_level *s, int which, const double *values);
+/* The pattern of M, whose columns `plan` has on the device or, where that is NULL, the host; then
+ * room for its values. */
+tess_status tess_coarsen_put_pattern(tess_coarsen_level *s, int which, const tess_matrix *M,
+                                     const tess_plan *plan);
+tess_status tess_coarsen_put_values(tess_coarsen_level *s, int which);
 /* The operation `patterns` of a device (solve/pc/amg/device.h). */
 tess_status tess_coarsen_patterns(void *state, tess_amg_level *level, tess_matrix **coarse);

@@ -16,8 +16,8 @@ tess_status tess_coarsen_put_array(tess_cuda *cuda, const void *host, int64_t co
     return host ? tess_cuda_upload(cuda, *to, host, bytes, cuda->stream) : TESS_OK;
 }
 
-/* The pattern of M. */
-tess_status tess_coarsen_put_pattern(tess_coarsen_level *s, int which, const tess_matrix *M)
+tess_status tess_coarsen_put_pattern(tess_coarsen_level *s, int which, const tess_matrix *M,
+                                     const tess_plan *plan)
 {
     tess_coarsen_matrix *to = &s->matrix[which];
     cu_pointer *owned = s->owned + 3 * which;
@@ -28,17 +28,20 @@ tess_status tess_coarsen_put_pattern(tess_coarsen_level *s, int which, const tes
                                 .width = M->block_width};
     TESS_TRY(tess_coarsen_put_array(s->cuda, M->row_offsets, M->block_rows + 1,
                                     sizeof *M->row_offsets, &owned[0]));
-    TESS_TRY(tess_coarsen_put_array(s->cuda, M->columns, M->blocks, sizeof *M->columns, &owned[1]));
+    TESS_TRY(tess_coarsen_put_array(s->cuda, plan ? NULL : M->columns, M->blocks,
+                                    sizeof *M->columns, &owned[1]));
+    if (plan)
+        TESS_TRY(without_room(tess_cuda_copy_columns(tess_cuda_plan_of(plan), owned[1])));
     to->offsets = owned[0];
     to->columns = owned[1];
     return TESS_OK;
 }
 
-/* Room for values, and the values themselves where they never change. */
-tess_status tess_coarsen_put_values(tess_coarsen_level *s, int which, const double *values)
+/* Room for values. */
+tess_status tess_coarsen_put_values(tess_coarsen_level *s, int which)
 {
     tess_coarsen_matrix *to = &s->matrix[which];
-    TESS_TRY(tess_coarsen_put_array(s->cuda, values, to->blocks * to->height * to->width,
+    TESS_TRY(tess_coarsen_put_array(s->cuda, NULL, to->blocks * to->height * to->width,
                                     sizeof(double), &s->owned[3 * which + 2]));
     to->values = s->owned[3 * which + 2];
     return TESS_OK;
@@ -83,15 +86,16 @@ static tess_status check_room(const tess_coarsen_level *s)
 
 /* ---- Patterns ---- */
 
-/* The pattern of a product; `host` has the sizes, and gets the offsets. */
+/* The pattern of a product of the sizes of `like`; `offsets` get its offsets, unless they are NULL.
+ */
 static tess_status multiply_pattern(tess_coarsen_level *s, int left, int right, int to,
-                                    tess_matrix *host, bool *fits)
+                                    const tess_matrix *like, int64_t *offsets, bool *fits)
 {
     s->matrix[to] = (tess_coarsen_matrix){
-        .block_rows = host->block_rows, .height = host->block_height, .width = host->block_width};
+        .block_rows = like->block_rows, .height = like->block_height, .width = like->block_width};
     return without_room(tess_cuda_multiply_pattern(s->cuda, &s->matrix[left], &s->matrix[right],
-                                                   &s->matrix[to], s->owned + 3 * to,
-                                                   host->row_offsets, fits));
+                                                   &s->matrix[to], s->owned + 3 * to, offsets,
+                                                   fits));
 }
 
 static tess_status transpose_pattern(tess_coarsen_level *s, tess_matrix *host, bool *fits)
@@ -133,28 +137,23 @@ static tess_status patterns_here(tess_coarsen_level *s, tess_amg_level *level, t
     tess_ctx *ctx = s->cuda->ctx;
     const tess_matrix *M = level->A, *T = level->tentative;
     const int32_t b = M->block_height, k = T->block_width;
-    tess_matrix *product = NULL;
-    tess_status status;
-    TESS_TRY_CLEAN(new_matrix(ctx, M->rows, T->cols, b, k, &level->P));
-    TESS_TRY_CLEAN(new_matrix(ctx, M->rows, T->cols, b, k, &product));
-    TESS_TRY_CLEAN(new_matrix(ctx, T->cols, M->rows, k, b, &level->R));
-    TESS_TRY_CLEAN(new_matrix(ctx, T->cols, T->cols, k, k, coarse));
-    TESS_TRY_CLEAN(multiply_pattern(s, s->filtered ? COARSEN_F : COARSEN_A, COARSEN_Q, COARSEN_P,
-                                    level->P, fits));
+    TESS_TRY(new_matrix(ctx, M->rows, T->cols, b, k, &level->P));
+    TESS_TRY(new_matrix(ctx, T->cols, M->rows, k, b, &level->R));
+    TESS_TRY(new_matrix(ctx, T->cols, T->cols, k, k, coarse));
+    TESS_TRY(multiply_pattern(s, s->filtered ? COARSEN_F : COARSEN_A, COARSEN_Q, COARSEN_P,
+                              level->P, level->P->row_offsets, fits));
     if (*fits)
-        TESS_TRY_CLEAN(multiply_pattern(s, COARSEN_A, COARSEN_P, COARSEN_AP, product, fits));
+        TESS_TRY(multiply_pattern(s, COARSEN_A, COARSEN_P, COARSEN_AP, level->P, NULL, fits));
     if (*fits)
-        TESS_TRY_CLEAN(transpose_pattern(s, level->R, fits));
+        TESS_TRY(transpose_pattern(s, level->R, fits));
     if (*fits)
-        TESS_TRY_CLEAN(multiply_pattern(s, COARSEN_R, COARSEN_AP, COARSEN_COARSE, *coarse, fits));
+        TESS_TRY(multiply_pattern(s, COARSEN_R, COARSEN_AP, COARSEN_COARSE, *coarse,
+                                  (*coarse)->row_offsets, fits));
     if (!*fits)
-        goto cleanup;
-    TESS_TRY_CLEAN(bring_columns(s, COARSEN_P, level->P));
-    TESS_TRY_CLEAN(bring_columns(s, COARSEN_R, level->R));
-    TESS_TRY_CLEAN(bring_columns(s, COARSEN_COARSE, *coarse));
-cleanup:
-    tess_matrix_destroy(product);
-    return status;
+        return TESS_OK;
+    TESS_TRY(bring_columns(s, COARSEN_P, level->P));
+    TESS_TRY(bring_columns(s, COARSEN_R, level->R));
+    return bring_columns(s, COARSEN_COARSE, *coarse);
 }
 
 static void drop_patterns(tess_coarsen_level *s, tess_amg_level *level, tess_matrix **coarse)
@@ -180,10 +179,10 @@ static tess_status patterns_on_host(tess_coarsen_level *s, tess_amg_level *level
                                     tess_matrix **coarse)
 {
     TESS_TRY(tess_amg_patterns(s->cuda->ctx, level, coarse));
-    TESS_TRY(tess_coarsen_put_pattern(s, COARSEN_P, level->P));
-    TESS_TRY(tess_coarsen_put_pattern(s, COARSEN_AP, level->AP));
-    TESS_TRY(tess_coarsen_put_pattern(s, COARSEN_R, level->R));
-    TESS_TRY(tess_coarsen_put_pattern(s, COARSEN_COARSE, *coarse));
+    TESS_TRY(tess_coarsen_put_pattern(s, COARSEN_P, level->P, NULL));
+    TESS_TRY(tess_coarsen_put_pattern(s, COARSEN_AP, level->AP, NULL));
+    TESS_TRY(tess_coarsen_put_pattern(s, COARSEN_R, level->R, NULL));
+    TESS_TRY(tess_coarsen_put_pattern(s, COARSEN_COARSE, *coarse, NULL));
     return tess_coarsen_put_array(s->cuda, level->R_from, level->P->blocks, sizeof *level->R_from,
                                   &s->from);
 }
@@ -192,17 +191,14 @@ static tess_status patterns_inside(tess_coarsen_level *s, tess_amg_level *level,
                                    tess_matrix **coarse)
 {
     const int32_t b = level->A->block_height, k = level->tentative->block_width;
-    const int64_t coarse_rows = level->tentative->cols;
     bool fits = true;
     s->filtered = level->filtered != NULL;
     TESS_TRY(tess_coarsen_load(s, FINE, b, b, k));
     TESS_TRY(tess_coarsen_load(s, CROSS, k, b, k));
     if (s->filtered) {
-        TESS_TRY(tess_coarsen_put_pattern(s, COARSEN_F, level->filtered));
-        TESS_TRY(tess_coarsen_put_values(s, COARSEN_F, NULL));
+        TESS_TRY(tess_coarsen_put_pattern(s, COARSEN_F, level->filtered, NULL));
+        TESS_TRY(tess_coarsen_put_values(s, COARSEN_F));
     }
-    TESS_TRY(tess_coarsen_put_pattern(s, COARSEN_Q, level->tentative));
-    TESS_TRY(tess_coarsen_put_values(s, COARSEN_Q, level->tentative->values));
     TESS_TRY(patterns_here(s, level, coarse, &fits));
     if (!fits) {
         drop_patterns(s, level, coarse);
@@ -211,10 +207,8 @@ static tess_status patterns_inside(tess_coarsen_level *s, tess_amg_level *level,
     TESS_TRY(check_sizes(s));
     TESS_TRY(check_room(s));
     for (int i = COARSEN_P; i <= COARSEN_COARSE; i++)
-        TESS_TRY(tess_coarsen_put_values(s, i, NULL));
-    for (int64_t i = 0; i < coarse_rows; i++)
-        s->any_dead |= level->dead[i];
-    return tess_coarsen_put_array(s->cuda, level->dead, coarse_rows, sizeof *level->dead, &s->dead);
+        TESS_TRY(tess_coarsen_put_values(s, i));
+    return TESS_OK;
 }
 
 tess_status tess_coarsen_patterns(void *state, tess_amg_level *level, tess_matrix **coarse)

@@ -4,8 +4,8 @@
 struct tess_cuda_diagonal {
     tess_cuda_diagonal *next;
     const tess_diagonal *from;
-    const void *blocks; /* the host's array when the copy was made; passes find the copy by it */
-    cu_pointer copy;
+    const void *blocks; /* the array when the copy was made; passes find the copy by it */
+    cu_pointer copy;    /* the array itself where it is resident */
 };
 
 cu_pointer tess_cuda_diagonal_copy(const tess_cuda_space *state, const tess_diagonal *diagonal)
@@ -16,8 +16,11 @@ cu_pointer tess_cuda_diagonal_copy(const tess_cuda_space *state, const tess_diag
     return 0;
 }
 
+/* A resident one was written in the library's stream. */
 static tess_status upload(tess_cuda_space *state, const tess_cuda_diagonal *d)
 {
+    if (d->from->resident)
+        return TESS_CU(state->cuda, cuStreamSynchronize(state->cuda->stream));
     return tess_cuda_upload(state->cuda, d->copy, d->from->blocks, d->from->bytes,
                             state->plan->stream);
 }
@@ -31,7 +34,10 @@ static tess_status need(tess_cuda_space *state, const tess_diagonal *diagonal)
     *d = (tess_cuda_diagonal){
         .next = state->diagonals, .from = diagonal, .blocks = diagonal->blocks};
     state->diagonals = d;
-    TESS_TRY(tess_cuda_alloc(state->cuda, diagonal->bytes, "the preconditioner", &d->copy));
+    if (diagonal->resident)
+        d->copy = tess_cuda_address(diagonal->blocks);
+    else
+        TESS_TRY(tess_cuda_alloc(state->cuda, diagonal->bytes, "the preconditioner", &d->copy));
     return upload(state, d);
 }
 
@@ -55,7 +61,8 @@ void tess_cuda_diagonals_free(tess_cuda_space *state)
     while (state->diagonals) {
         tess_cuda_diagonal *d = state->diagonals;
         state->diagonals = d->next;
-        tess_cuda_free(state->cuda, d->copy);
+        if (d->copy != tess_cuda_address(d->blocks))
+            tess_cuda_free(state->cuda, d->copy);
         tess_free(state->cuda->ctx, d);
     }
 }

@@ -222,13 +222,20 @@ static tess_rows_steps steps_of(const tess_cuda_halo_call *c, int64_t ld)
 static tess_status multiply_plain(tess_cuda_halo *h, const tess_cuda_halo_call *c)
 {
     const tess_part *part = h->plan->part;
-    tess_cuda_parts parts;
-    TESS_TRY(offer(h, c, steps_of(c, c->ldx)));
-    TESS_TRY(multiply_own(h, c, &parts));
-    TESS_TRY(tess_cuda_halo_meet(h));
-    TESS_TRY(take(h, c->vectors));
+    tess_cuda_parts parts = {0};
+    tess_status status = offer(h, c, steps_of(c, c->ldx));
+    if (status == TESS_OK)
+        status = multiply_own(h, c, &parts);
+    if (h->ranks)
+        status = tess_cuda_ranks_exchange(h, false, status);
+    TESS_TRY(status);
+    if (!h->ranks) {
+        TESS_TRY(tess_cuda_halo_meet(h));
+        TESS_TRY(take(h, c->vectors));
+    }
     TESS_TRY(multiply_outside(h, c));
-    TESS_TRY(wait_until_taken(h, part->sends, part->send_count));
+    if (!h->ranks)
+        TESS_TRY(wait_until_taken(h, part->sends, part->send_count));
     TESS_TRY(tess_cuda_halo_wait(h, stream_of(h), h->arrived));
     return add_outside(h, c, steps_of(c, c->ldy), &parts);
 }
@@ -239,48 +246,67 @@ static tess_status offer_sums(tess_cuda_halo *h, const tess_cuda_halo_call *c)
     const tess_part *part = h->plan->part;
     const row_move packing = {h->boundary_list, c->x, h->boundary, part->outside->block_rows,
                               part->rows,       1,    {1, 0}};
-    h->mine.rows = h->out;
+    const cu_pointer out = h->ranks ? h->in : h->out;
+    h->mine.rows = out;
     TESS_TRY(record(h, h->mine.ready, stream_of(h)));
     TESS_TRY(tess_cuda_halo_wait(h, h->copies, h->mine.ready));
     if (h->plan->outside) {
         TESS_TRY(move_rows(h, "pack_rows", &packing, h->copies));
         TESS_TRY(
-            multiply_transposed(h, h->plan->outside, c->alpha, h->boundary, 0, h->out, h->copies));
-        if (h->mine.stage)
-            TESS_TRY(TESS_CU(h->mine.cuda,
-                             cuMemcpyDtoHAsync((void *)(uintptr_t)h->mine.stage, h->out,
-                                               (size_t)part->halo * row_block(h, 1), h->copies)));
+            multiply_transposed(h, h->plan->outside, c->alpha, h->boundary, 0, out, h->copies));
+        void *pinned = h->ranks ? h->ranks->pinned : (void *)(uintptr_t)h->mine.stage;
+        if (pinned)
+            TESS_TRY(TESS_CU(
+                h->mine.cuda,
+                cuMemcpyDtoHAsync(pinned, out, (size_t)part->halo * row_block(h, 1), h->copies)));
     }
     return record(h, h->mine.packed, h->copies);
+}
+
+/* Adds what part sends[i] computed for rows of this one. */
+static tess_status add_sums(tess_cuda_halo *h, const tess_cuda_halo_call *c, int i)
+{
+    const tess_part *part = h->plan->part;
+    const tess_part_peer *peer = &part->sends[i];
+    const tess_cuda_link *other = h->ranks ? NULL : h->all[peer->rank];
+    int64_t at = peer->first;
+    if (other)
+        at = tess_peer_first(other->part->receives, other->part->receive_count, part->comm.rank);
+    const cu_pointer from = !other                   ? h->mine.stage
+                            : reaches(h, peer->rank) ? other->rows
+                                                     : other->stage;
+    const row_move adding = {
+        .list = h->sent_list + (uint64_t)peer->first * sizeof(int64_t),
+        .rows = c->y,
+        .buffer = from + (uint64_t)at * row_block(h, 1),
+        .count = peer->count,
+        .length = part->rows,
+        .vectors = 1,
+        .steps = {1, 0},
+    };
+    if (other)
+        TESS_TRY(tess_cuda_halo_wait(h, stream_of(h), other->packed));
+    return move_rows(h, "add_rows", &adding, stream_of(h));
 }
 
 static tess_status multiply_backwards(tess_cuda_halo *h, const tess_cuda_halo_call *c)
 {
     const tess_part *part = h->plan->part;
-    TESS_TRY(offer_sums(h, c));
-    TESS_TRY(multiply_transposed(h, h->plan->own, c->alpha, c->x, c->beta, c->y, stream_of(h)));
-    TESS_TRY(tess_cuda_halo_meet(h));
+    tess_status status = offer_sums(h, c);
+    if (status == TESS_OK)
+        status = multiply_transposed(h, h->plan->own, c->alpha, c->x, c->beta, c->y, stream_of(h));
+    if (h->ranks)
+        status = tess_cuda_ranks_exchange(h, true, status);
+    TESS_TRY(status);
+    if (!h->ranks)
+        TESS_TRY(tess_cuda_halo_meet(h));
     /* A row may come from several parts: one after the other, in their order. */
-    for (int i = 0; i < part->send_count; i++) {
-        const tess_part_peer *peer = &part->sends[i];
-        const tess_cuda_link *other = h->all[peer->rank];
-        const int64_t at =
-            tess_peer_first(other->part->receives, other->part->receive_count, part->comm.rank);
-        const row_move adding = {
-            .list = h->sent_list + (uint64_t)peer->first * sizeof(int64_t),
-            .rows = c->y,
-            .buffer = (reaches(h, peer->rank) ? other->rows : other->stage) +
-                      (uint64_t)at * row_block(h, 1),
-            .count = peer->count,
-            .length = part->rows,
-            .vectors = 1,
-            .steps = {1, 0},
-        };
-        TESS_TRY(tess_cuda_halo_wait(h, stream_of(h), other->packed));
-        TESS_TRY(move_rows(h, "add_rows", &adding, stream_of(h)));
+    for (int i = 0; i < part->send_count; i++)
+        TESS_TRY(add_sums(h, c, i));
+    if (!h->ranks) {
+        TESS_TRY(record(h, h->mine.taken, stream_of(h)));
+        TESS_TRY(wait_until_taken(h, part->receives, part->receive_count));
     }
-    TESS_TRY(record(h, h->mine.taken, stream_of(h)));
-    TESS_TRY(wait_until_taken(h, part->receives, part->receive_count));
     return tess_cuda_halo_wait(h, stream_of(h), h->mine.packed);
 }
 
@@ -296,22 +322,35 @@ cu_pointer tess_cuda_halo_mail(const tess_cuda_halo *h)
     return h->mine.mail[h->sum_turn];
 }
 
+/* The other parts' sums of this turn are there before the stream goes on. */
+static tess_status wait_for_sums(const tess_cuda_halo *h)
+{
+    const int turn = h->sum_turn;
+    TESS_TRY(record(h, h->mine.posted[turn], stream_of(h)));
+    TESS_TRY(tess_cuda_halo_meet(h));
+    for (int r = 0; r < h->plan->part->comm.size; r++)
+        if (h->all[r] != &h->mine)
+            TESS_TRY(tess_cuda_halo_wait(h, stream_of(h), h->all[r]->posted[turn]));
+    return TESS_OK;
+}
+
 tess_status tess_cuda_halo_sum(tess_cuda_halo *h, const tess_finish_call *call, int dots,
                                const int *dot_slot)
 {
-    const int size = h->plan->part->comm.size, turn = h->sum_turn;
+    /* The host has added up what came from other processes. */
+    const int size = h->ranks ? 1 : h->plan->part->comm.size, turn = h->sum_turn;
     int64_t slots[TESS_PASS_DOTS] = {0};
     cu_function add;
     char defines[64];
     tess_cuda_launch launch;
     snprintf(defines, sizeof defines, "-DTHREADS=%d -DPARTS=%d -DDOTS=%d", SUM_THREADS,
              TESS_PARTS_MOST, TESS_PASS_DOTS);
-    TESS_TRY(tess_cuda_helper(h->mine.cuda, "sums.cu", defines, "add_sums", &add));
-    TESS_TRY(record(h, h->mine.posted[turn], stream_of(h)));
-    TESS_TRY(tess_cuda_halo_meet(h));
-    for (int r = 0; r < size; r++)
-        if (h->all[r] != &h->mine)
-            TESS_TRY(tess_cuda_halo_wait(h, stream_of(h), h->all[r]->posted[turn]));
+    const tess_status status = tess_cuda_helper(h->mine.cuda, "sums.cu", defines, "add_sums", &add);
+    if (h->ranks)
+        TESS_TRY(tess_cuda_ranks_sum(h, dots, status));
+    TESS_TRY(status);
+    if (!h->ranks)
+        TESS_TRY(wait_for_sums(h));
     tess_cuda_launch_start(&launch, "add_sums", 1, SUM_THREADS);
     tess_finish_arguments(call, &launch);
     TESS_CUDA_POINTERS(&launch, h->mail_table[turn]);

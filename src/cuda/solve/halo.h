@@ -1,4 +1,4 @@
-/* A part of a matrix on a GPU whose other parts are on GPUs of the same process.
+/* A part of a matrix on a GPU. The others are on GPUs of the same process, or of other processes.
  *
  *     part 0   ready ─ own product ───────────────────────── outside rows added, w . y ─ posted
  *     copies      └── wait for all ready ─ take the halo ─ outside product ┘
@@ -17,6 +17,15 @@
  * A part goes on when all others have taken what they need of it. Sums alone come in pairs, used in
  * turn: a part writes one again two sums later, and has then waited for an event that every other
  * part recorded after its last read.
+ *
+ * Parts of other processes (halo_ranks.c) exchange by the messages of a tess_comm:
+ *
+ *     stream   own product ───────────────────────────────────────── outside rows added, w . y
+ *     copies   pack the rows ─┐                  ┌─ rows to `in` ─ outside product ┘
+ *     host                    └ wait ─ messages ─┘
+ *
+ * The host waits for the packing, and at a sum for the stream. Messages are in device memory where
+ * the transport takes that, otherwise in pinned memory of the host.
  */
 #pragma once
 
@@ -46,9 +55,21 @@ typedef struct tess_cuda_link {
     cu_event forked, launched; /* part 0's: a capture has begun; a graph is in its stream */
 } tess_cuda_link;
 
+/* What a part exchanges with those of other processes. The rows that go out are in `stage` of its
+ * link. */
+typedef struct tess_cuda_ranks {
+    void *pinned;              /* rows that come in; NULL: they come to `in` itself */
+    void *pinned_stage;        /* the link's `stage`; NULL: that is device memory */
+    void *channel, *backwards; /* from `stage` to the rows that come in, and back */
+    tess_status failed;        /* of the device, since the parts last agreed */
+    tess_kept_error error;     /* its sentence */
+    bool agreed;               /* all parts have heard of a failure, and end what they do */
+} tess_cuda_ranks;
+
 typedef struct tess_cuda_halo {
     tess_part_plan *plan;
     tess_cuda_link mine;
+    tess_cuda_ranks *ranks;     /* NULL: all parts are of this process */
     const tess_cuda_link **all; /* of all parts, this one included */
     bool *reaches;
     char *met;   /* a byte a part: what threads that meet exchange */
@@ -89,6 +110,25 @@ cu_pointer tess_cuda_halo_mail(const tess_cuda_halo *halo);
 tess_status tess_cuda_halo_sum(tess_cuda_halo *halo, const tess_finish_call *call, int dots,
                                const int *dot_slot);
 
+/* ---- halo_ranks.c: parts of other processes; a halo of NULL, or without ranks, has none ---- */
+
+/* Buffers of the messages and of the sums. */
+tess_status tess_cuda_ranks_make(tess_cuda_halo *halo);
+/* The channels between them. Collective. */
+tess_status tess_cuda_ranks_open(tess_cuda_halo *halo);
+void tess_cuda_ranks_close(tess_cuda_halo *halo);
+/* Rows, or sums of the transpose, to and from the others. `status`: of what was put into the
+ * streams before; whatever it is, the messages travel, since others wait for them. */
+tess_status tess_cuda_ranks_exchange(tess_cuda_halo *halo, bool backwards, tess_status status);
+/* The part's `dots` sums become those of all parts, in its mail; the stream is waited for. Fails on
+ * all parts where one has failed; `status` is of what was done before. */
+tess_status tess_cuda_ranks_sum(tess_cuda_halo *halo, int dots, tess_status status);
+/* A failure of the device is kept until all parts hear of it, at the next sum or agreement: the
+ * part goes on with its messages. Returns TESS_OK for a failure that was kept. */
+tess_status tess_cuda_ranks_keep(tess_cuda_halo *halo, tess_status status);
+/* All parts return the same: TESS_OK, or the first part's failure, kept or `status`. */
+tess_status tess_cuda_ranks_agree(tess_cuda_halo *halo, tess_status status);
+
 /* ---- halo_graph.c: all parts call these ---- */
 
 /* The other parts' streams wait for what is in part 0's, or that for what is in theirs. Where part
@@ -98,6 +138,12 @@ tess_status tess_cuda_halo_join(const tess_cuda_halo *halo);
 /* Launches part 0's graph, before and after which all streams wait for each other. */
 tess_status tess_cuda_halo_launch(tess_cuda_halo *halo, cu_graph_exec exec);
 bool tess_cuda_halo_leads(const tess_cuda_halo *halo); /* part 0 does; NULL: the only part */
+
+/* ---- halo_open.c ---- */
+
+/* Device memory or, where it is not reached, memory of the host, which every device reads. */
+tess_status tess_cuda_halo_shared(tess_cuda_halo *halo, bool reached, size_t bytes, void **pinned,
+                                  cu_pointer *out);
 
 /* ---- halo.c ---- */
 

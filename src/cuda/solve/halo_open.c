@@ -41,7 +41,8 @@ static tess_status make_buffers(tess_cuda_halo *h)
     const tess_part *part = h->plan->part;
     const int64_t boundary = part->outside->block_rows;
     TESS_TRY(allocate(h, part->halo, row_block(h), &h->in));
-    TESS_TRY(allocate(h, part->halo, row_block(h), &h->out));
+    if (!h->ranks)
+        TESS_TRY(allocate(h, part->halo, row_block(h), &h->out));
     TESS_TRY(allocate(h, boundary, row_block(h), &h->boundary));
     TESS_TRY(allocate(h, 1, sizeof(double), &h->dot));
     TESS_TRY(allocate(h, boundary * part->block / 128 + 1, sizeof(double), &h->dot_sums));
@@ -69,9 +70,8 @@ static tess_status find_reach(tess_cuda_halo *h)
     return TESS_OK;
 }
 
-/* Device memory, or the host's, which every device reads. */
-static tess_status make_shared(tess_cuda_halo *h, bool reached, size_t bytes, void **pinned,
-                               cu_pointer *out)
+tess_status tess_cuda_halo_shared(tess_cuda_halo *h, bool reached, size_t bytes, void **pinned,
+                                  cu_pointer *out)
 {
     if (reached)
         return allocate(h, 1, bytes, out);
@@ -89,10 +89,11 @@ static tess_status make_common(tess_cuda_halo *h)
     for (int r = 0; r < part->comm.size; r++)
         reached = reached && h->all[r]->reaches[part->comm.rank];
     if (!reached)
-        TESS_TRY(make_shared(h, false, (size_t)most * row_block(h), &h->pinned[2], &h->mine.stage));
+        TESS_TRY(tess_cuda_halo_shared(h, false, (size_t)most * row_block(h), &h->pinned[2],
+                                       &h->mine.stage));
     for (int i = 0; i < 2; i++)
-        TESS_TRY(make_shared(h, reached, TESS_PASS_DOTS * sizeof(double), &h->pinned[i],
-                             &h->mine.mail[i]));
+        TESS_TRY(tess_cuda_halo_shared(h, reached, TESS_PASS_DOTS * sizeof(double), &h->pinned[i],
+                                       &h->mine.mail[i]));
     TESS_TRY(allocate(h, part->halo, sizeof *part->sent, &h->taken_list));
     for (int i = 0; i < part->receive_count; i++) {
         const tess_part_peer *peer = &part->receives[i];
@@ -108,14 +109,14 @@ static tess_status make_common(tess_cuda_halo *h)
 /* Where each part's sums are. */
 static tess_status make_tables(tess_cuda_halo *h)
 {
-    const int size = h->plan->part->comm.size;
+    const int size = h->ranks ? 1 : h->plan->part->comm.size;
     tess_cuda *cuda = h->mine.cuda;
     cu_pointer *table;
     tess_status status = TESS_OK;
     TESS_TRY(TESS_ALLOC(cuda->ctx, size, &table));
     for (int turn = 0; turn < 2 && status == TESS_OK; turn++) {
         for (int r = 0; r < size; r++)
-            table[r] = h->all[r]->mail[turn];
+            table[r] = h->ranks ? h->mine.mail[turn] : h->all[r]->mail[turn];
         status = upload(h, table, size, sizeof *table, &h->mail_table[turn]);
     }
     if (status == TESS_OK)
@@ -161,6 +162,7 @@ void tess_cuda_halo_close(tess_cuda_halo *h)
     /* Nobody frees what another part still reads; one that has failed is not waited for. */
     if (h->all)
         (void)tess_cuda_halo_meet(h);
+    tess_cuda_ranks_close(h);
     free_memory(h);
     for (size_t i = 0; i < sizeof events / sizeof *events; i++)
         if (events[i])
@@ -199,28 +201,41 @@ static tess_status make(tess_cuda_halo *h)
 {
     const tess_comm *comm = &h->plan->part->comm;
     tess_ctx *ctx = h->mine.cuda->ctx;
-    TESS_TRY(introduce(h));
+    if (!h->ranks)
+        TESS_TRY(introduce(h));
     tess_status status = make_events(h);
     if (status == TESS_OK)
         status = make_buffers(h);
-    if (status == TESS_OK)
+    if (status == TESS_OK && !h->ranks)
         status = find_reach(h);
     TESS_TRY(tess_comm_agree(ctx, comm, status));
-    TESS_TRY(tess_comm_agree(ctx, comm, make_common(h)));
-    return tess_comm_agree(ctx, comm, make_tables(h));
+    TESS_TRY(tess_comm_agree(ctx, comm, h->ranks ? tess_cuda_ranks_make(h) : make_common(h)));
+    TESS_TRY(tess_comm_agree(ctx, comm, make_tables(h)));
+    return h->ranks ? tess_cuda_ranks_open(h) : TESS_OK;
 }
 
 tess_status tess_cuda_halo_open(tess_part_plan *plan, int vectors, tess_cuda_halo **out)
 {
     tess_cuda *cuda = tess_cuda_plan_of(plan->own)->cuda;
-    tess_cuda_halo *h;
-    TESS_TRY(TESS_CALLOC(cuda->ctx, 1, &h));
+    tess_cuda_halo *h = NULL;
+    tess_status status = TESS_CALLOC(cuda->ctx, 1, &h);
+    if (status == TESS_OK && !plan->part->same_process) {
+        status = TESS_CALLOC(cuda->ctx, 1, &h->ranks);
+        if (status != TESS_OK) {
+            tess_free(cuda->ctx, h);
+            h = NULL;
+        }
+    }
+    status = tess_comm_agree(cuda->ctx, &plan->part->comm, status);
+    if (!h)
+        return status;
     h->plan = plan;
     h->vectors = vectors;
     h->apart = true;
     h->mine.cuda = cuda;
     h->mine.part = plan->part;
-    const tess_status status = make(h);
+    if (status == TESS_OK)
+        status = make(h);
     if (status != TESS_OK) {
         tess_cuda_halo_close(h);
         return status;

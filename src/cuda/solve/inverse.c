@@ -1,5 +1,4 @@
-/* Inverses of a level's diagonal blocks, made on the device. Where one is singular the host makes
- * them all. */
+/* Inverses of a level's diagonal blocks, made on the device. */
 #include "cuda/driver/module.h"
 #include "cuda/solve/coarsen_level.h"
 
@@ -17,13 +16,16 @@ static tess_status launch(tess_coarsen_level *s, const tess_matrix *M, cu_pointe
 }
 
 /* *singular is not 0 where a block is, or there is no room to find out. */
-static tess_status try_here(tess_coarsen_level *s, tess_amg_level *level, size_t bytes,
-                            uint32_t *singular)
+static tess_status invert(tess_coarsen_level *s, const tess_amg_level *level, uint32_t *singular)
 {
     tess_cuda *cuda = s->cuda;
+    const int32_t b = level->A->block_height;
+    const size_t bytes = (size_t)(level->A->block_rows * b * b) * sizeof(double);
     const tess_kept_error kept = tess_error_keep(cuda->ctx);
     cu_pointer work = 0;
     *singular = 1;
+    if (!s->has_values)
+        TESS_TRY(tess_coarsen_bring_values(s, level));
     tess_status status =
         tess_cuda_alloc(cuda, bytes + sizeof *singular, "inverse diagonals", &work);
     if (status == TESS_ERR_MEMORY) {
@@ -34,38 +36,27 @@ static tess_status try_here(tess_coarsen_level *s, tess_amg_level *level, size_t
     TESS_TRY_CLEAN(launch(s, level->A, work, work + bytes));
     TESS_TRY_CLEAN(
         tess_cuda_download(cuda, singular, work + bytes, sizeof *singular, cuda->stream));
-    if (*singular == 0)
-        TESS_TRY_CLEAN(tess_cuda_download(cuda, level->inverse, s->inverse, bytes, cuda->stream));
 cleanup:
     tess_cuda_free(cuda, work);
     return status;
 }
 
-static tess_status invert(tess_coarsen_level *s, tess_amg_level *level)
+tess_status tess_coarsen_inverse(void *state, const tess_amg_level *level, bool *singular)
 {
-    const int32_t b = level->A->block_height;
-    const size_t bytes = (size_t)(level->A->block_rows * b * b) * sizeof(double);
-    uint32_t singular;
-    if (!s->has_values)
-        TESS_TRY(tess_coarsen_bring_values(s, level));
-    TESS_TRY(try_here(s, level, bytes, &singular));
-    if (singular == 0)
-        return TESS_OK;
-    if (level->elsewhere)
-        TESS_TRY(tess_cuda_download(s->cuda, level->A->values, s->matrix[COARSEN_A].values,
-                                    (size_t)tess_matrix_stored(level->A) * sizeof(double),
-                                    s->cuda->stream));
-    level->elsewhere = false;
-    TESS_TRY(tess_amg_invert_diagonal(s->cuda->ctx, level));
-    return tess_cuda_upload(s->cuda, s->inverse, level->inverse, bytes, s->cuda->stream);
+    tess_coarsen_level *s = state;
+    uint32_t count;
+    TESS_TRY(tess_cuda_enter(s->cuda));
+    TESS_TRY(tess_cuda_leave_with(s->cuda, invert(s, level, &count)));
+    *singular = count > 0;
+    return TESS_OK;
 }
 
-tess_status tess_coarsen_inverse(void *state, tess_amg_level *level)
+tess_status tess_coarsen_put_inverse(void *state, const tess_amg_level *level)
 {
     tess_coarsen_level *s = state;
     const int32_t b = level->A->block_height;
-    if (!level->inverse)
-        TESS_TRY(TESS_ALLOC(s->cuda->ctx, level->A->block_rows * b * b, &level->inverse));
+    const size_t bytes = (size_t)(level->A->block_rows * b * b) * sizeof(double);
     TESS_TRY(tess_cuda_enter(s->cuda));
-    return tess_cuda_leave_with(s->cuda, invert(s, level));
+    return tess_cuda_leave_with(
+        s->cuda, tess_cuda_upload(s->cuda, s->inverse, level->inverse, bytes, s->cuda->stream));
 }

@@ -33,6 +33,14 @@ int tess_lanczos_advance(const tess_lanczos_vectors *v, double alpha, tess_cuda_
     return (int)parts;
 }
 
+void tess_lanczos_product(const tess_lanczos_vectors *v, const tess_coarsen_matrix *A,
+                          tess_cuda_launch *launch)
+{
+    tess_cuda_launch_start(launch, "product", blocks_for(v), TESS_LANCZOS_THREADS);
+    TESS_CUDA_POINTERS(launch, A->offsets, A->columns, A->values, v->p, v->q);
+    TESS_CUDA_INTEGERS(launch, v->count, v->rows, v->block);
+}
+
 int tess_lanczos_multiply(const tess_lanczos_vectors *v, tess_cuda_launch *launch)
 {
     const int64_t parts = parts_of(v);
@@ -54,9 +62,10 @@ void tess_lanczos_follow(const tess_lanczos_vectors *v, double beta, tess_cuda_l
 
 typedef struct device_vectors {
     tess_plan *plan;
-    cu_pointer memory; /* of all vectors */
+    const tess_coarsen_matrix *own; /* the A of products; NULL: the plan's */
+    cu_pointer memory;              /* of all vectors */
     tess_lanczos_vectors v;
-    cu_function begin, advance, multiply, follow;
+    cu_function begin, advance, product, multiply, follow;
 } device_vectors;
 
 static tess_status launch(const device_vectors *s, cu_function function, tess_cuda_launch *l)
@@ -106,12 +115,22 @@ static tess_status begin(void *vectors, double *rz)
     return advance(vectors, 0, rz);
 }
 
+static tess_status product(const device_vectors *s)
+{
+    tess_cuda *cuda = tess_cuda_of(s->plan->device);
+    tess_cuda_launch l;
+    if (!s->own)
+        return tess_spmv(s->plan, 1, (const void *)(uintptr_t)s->v.p, 0, (void *)(uintptr_t)s->v.q);
+    tess_lanczos_product(&s->v, s->own, &l);
+    TESS_TRY(tess_cuda_enter(cuda));
+    return tess_cuda_leave_with(cuda, launch(s, s->product, &l));
+}
+
 static tess_status multiply(void *vectors, double *pq)
 {
     const device_vectors *s = vectors;
-    const void *p = (const void *)(uintptr_t)s->v.p;
     tess_cuda_launch l;
-    TESS_TRY(tess_spmv(s->plan, 1, p, 0, (void *)(uintptr_t)s->v.q));
+    TESS_TRY(product(s));
     const int parts = tess_lanczos_multiply(&s->v, &l);
     return sum_parts(s, s->multiply, &l, parts, pq);
 }
@@ -142,6 +161,7 @@ static tess_status fill(device_vectors *s, const tess_amg_level *level)
         cu_function *function;
     } entries[] = {{"begin", &s->begin},
                    {"advance", &s->advance},
+                   {"product", &s->product},
                    {"multiply", &s->multiply},
                    {"follow", &s->follow}};
     char defines[32];
@@ -150,6 +170,7 @@ static tess_status fill(device_vectors *s, const tess_amg_level *level)
         TESS_TRY(
             tess_cuda_helper(cuda, "lanczos.cu", defines, entries[i].entry, entries[i].function));
     const tess_coarsen_level *there = level->device;
+    s->own = there && s->plan->matrix->type != TESS_F64 ? &there->matrix[COARSEN_A] : NULL;
     const uint64_t own = there ? 0 : blocks;
     TESS_TRY(tess_cuda_alloc(cuda, own + 5 * vector + TESS_LANCZOS_PARTS * sizeof(double),
                              "vectors of Lanczos' method", &s->memory));

@@ -84,6 +84,32 @@ KERNEL(advance, advance_args, THREADS, 1)
     leave_part(sum, a.parts);
 }
 
+/* q = A p for A in BSR: a thread a scalar row. Rows of padding become 0. */
+typedef struct product_args {
+    const long long *offsets;
+    const int *columns;
+    const real *values, *p;
+    real *q;
+    long long count, rows, block;
+} product_args;
+
+KERNEL(product, product_args, THREADS, 1)
+{
+    const long long i = (long long)blockIdx.x * THREADS + threadIdx.x;
+    const int b = (int)a.block;
+    if (i >= a.count)
+        return;
+    const long long row = i / b;
+    double sum = 0;
+    for (long long k = a.offsets[row]; i < a.rows && k < a.offsets[row + 1]; k++) {
+        const real *block = a.values + k * b * b + (i - row * b);
+        const real *x = a.p + (long long)a.columns[k] * b;
+        for (int c = 0; c < b; c++)
+            sum += block[c * b] * x[c];
+    }
+    a.q[i] = sum;
+}
+
 /* Parts of p.q. */
 typedef struct multiply_args {
     const real *p, *q;

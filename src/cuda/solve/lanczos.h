@@ -1,7 +1,7 @@
 /* Lanczos' method on the device: launches of lanczos.cu as data. */
 #pragma once
 
-#include "cuda/kernels/support.h"
+#include "cuda/solve/coarsen.h"
 
 enum { TESS_LANCZOS_THREADS = 256, TESS_LANCZOS_PARTS = 1024 };
 
@@ -15,6 +15,9 @@ typedef struct tess_lanczos_vectors {
 void tess_lanczos_begin(const tess_lanczos_vectors *v, tess_cuda_launch *launch);
 /* r[1] and z from r[0] and q; returns the number of parts. */
 int tess_lanczos_advance(const tess_lanczos_vectors *v, double alpha, tess_cuda_launch *launch);
+/* q = A p. */
+void tess_lanczos_product(const tess_lanczos_vectors *v, const tess_coarsen_matrix *A,
+                          tess_cuda_launch *launch);
 /* p.q; returns the number of parts. */
 int tess_lanczos_multiply(const tess_lanczos_vectors *v, tess_cuda_launch *launch);
 void tess_lanczos_follow(const tess_lanczos_vectors *v, double beta, tess_cuda_launch *launch);

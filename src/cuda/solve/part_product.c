@@ -7,12 +7,14 @@
 /* What the plan exchanges through, with room for k vectors. Collective. */
 static tess_status need_halo(tess_part_plan *p, int k, tess_cuda_halo **out)
 {
-    tess_cuda_halo *h = p->exchange;
-    if (!h || h->vectors < k) {
+    void **kept = &p->exchange[k > 1];
+    tess_cuda_halo *h = *kept;
+    /* Messages of other processes' parts have one length. */
+    if (!h || h->vectors < k || (h->ranks && h->vectors != k)) {
         tess_cuda_halo_close(h);
-        p->exchange = NULL;
+        *kept = NULL;
         TESS_TRY(tess_cuda_halo_open(p, k, &h));
-        p->exchange = h;
+        *kept = h;
     }
     *out = h;
     return TESS_OK;
@@ -26,7 +28,11 @@ static tess_status multiply(tess_part_plan *p, const tess_part_product *m)
     tess_cuda_return back;
     tess_cuda_halo *halo;
     TESS_TRY(need_halo(p, m->k, &halo));
-    TESS_TRY(tess_cuda_bring_vectors(own, m->k, row_major, m->X, m->Y, &call, &back));
+    const tess_status status =
+        tess_cuda_bring_vectors(own, m->k, row_major, m->X, m->Y, &call, &back);
+    if (status != TESS_OK && halo->ranks) /* others wait for the messages */
+        return tess_cuda_ranks_exchange(halo, m->transpose, status);
+    TESS_TRY(status);
     TESS_TRY(tess_cuda_halo_multiply(halo, &(tess_cuda_halo_call){.transpose = m->transpose,
                                                                   .vectors = m->k,
                                                                   .order = m->order,
@@ -47,15 +53,31 @@ tess_status tess_cuda_part_multiply(tess_plan *plan, const tess_part_product *pr
     return tess_cuda_leave_with(cuda, multiply(p, product));
 }
 
+tess_status tess_cuda_part_open(tess_plan *plan)
+{
+    tess_part_plan *p = plan->state;
+    const tess_cuda *cuda = tess_cuda_plan_of(p->own)->cuda;
+    tess_cuda_halo *halo;
+    if (p->part->same_process) /* made when it is first needed */
+        return TESS_OK;
+    const tess_status entered = tess_cuda_enter(cuda);
+    tess_status status = tess_comm_agree(plan->ctx, &p->part->comm, entered);
+    if (status == TESS_OK)
+        status = need_halo(p, 1, &halo);
+    return entered == TESS_OK ? tess_cuda_leave_with(cuda, status) : status;
+}
+
 void tess_cuda_part_release(tess_plan *plan)
 {
     tess_part_plan *p = plan->state;
-    if (!p->exchange)
+    if (!p->exchange[0] && !p->exchange[1])
         return;
     const tess_cuda *cuda = tess_cuda_plan_of(p->own)->cuda;
     const bool entered = tess_cuda_enter(cuda) == TESS_OK;
-    tess_cuda_halo_close(p->exchange);
-    p->exchange = NULL;
+    for (int i = 0; i < 2; i++) {
+        tess_cuda_halo_close(p->exchange[i]);
+        p->exchange[i] = NULL;
+    }
     if (entered)
         tess_cuda_leave(cuda);
 }

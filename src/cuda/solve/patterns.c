@@ -1,5 +1,4 @@
-/* Patterns of a product and of a transpose, made on the device. Offsets are summed on the host,
- * which needs most of them. */
+/* Patterns of a product and of a transpose, made on the device. */
 #include "cuda/solve/patterns.h"
 
 #include "cuda/driver/module.h"
@@ -11,40 +10,77 @@ enum { TRIES = sizeof row_limits / sizeof *row_limits, LONGEST_OF_R = 8192 };
 
 static tess_status launch(tess_cuda *cuda, tess_cuda_launch *l)
 {
-    char defines[32];
+    char defines[48];
     cu_function function;
     if (l->grid[0] == 0)
         return TESS_OK;
-    snprintf(defines, sizeof defines, "-DTHREADS=%d", TESS_PATTERNS_THREADS);
+    snprintf(defines, sizeof defines, "-DTHREADS=%d -DEACH=%d", TESS_PATTERNS_THREADS,
+             TESS_PATTERNS_EACH);
     TESS_TRY(tess_cuda_helper(cuda, "patterns.cu", defines, l->entry, &function));
     TESS_TRY(tess_cuda_allow_shared(cuda, function, l->shared));
     return tess_cuda_launch_one(cuda, function, l, cuda->stream);
 }
 
-/* Lengths in offsets[1 ..] become offsets, here and on the device. *longest is -1 where one of them
- * is. */
-static tess_status sum_lengths(tess_cuda *cuda, tess_coarsen_matrix *C, int64_t *offsets)
-{
-    const size_t bytes = (size_t)C->block_rows * sizeof *offsets;
-    int64_t longest = 0, shortest = 0;
-    TESS_TRY(
-        tess_cuda_download(cuda, offsets + 1, C->offsets + sizeof *offsets, bytes, cuda->stream));
-    offsets[0] = 0;
-    for (int64_t i = 1; i <= C->block_rows; i++) {
-        longest = tess_max(longest, offsets[i]);
-        shortest = tess_min(shortest, offsets[i]);
-    }
-    C->longest = shortest < 0 ? -1 : longest;
-    if (shortest < 0)
-        return TESS_OK;
-    tess_counts_to_offsets(offsets, C->block_rows);
-    C->blocks = offsets[C->block_rows];
-    return tess_cuda_upload(cuda, C->offsets, offsets, bytes + sizeof *offsets, cuda->stream);
-}
-
 static tess_status need_array(tess_cuda *cuda, int64_t count, size_t size, uint64_t *to)
 {
     return *to ? TESS_OK : tess_cuda_alloc(cuda, (size_t)count * size, "a pattern", to);
+}
+
+/* The sums of thread blocks' lengths become what comes before each; *longest is -1 where a length
+ * is negative. */
+static void sum_parts(int64_t *parts, int64_t count, tess_coarsen_matrix *C)
+{
+    int64_t shortest = 0;
+    C->blocks = C->longest = 0;
+    for (int64_t i = 0; i < count; i++) {
+        const int64_t sum = parts[3 * i];
+        C->longest = tess_max(C->longest, parts[3 * i + 1]);
+        shortest = tess_min(shortest, parts[3 * i + 2]);
+        parts[i] = C->blocks;
+        C->blocks += sum;
+    }
+    if (shortest < 0)
+        C->longest = -1;
+}
+
+static tess_status sum_with(tess_cuda *cuda, tess_coarsen_matrix *C, int64_t *parts, uint64_t there,
+                            int64_t *offsets)
+{
+    const uint64_t lengths = C->offsets + sizeof *offsets;
+    const size_t bytes = (size_t)(C->block_rows + 1) * sizeof *offsets;
+    tess_cuda_launch l;
+    tess_patterns_offsets("measure", lengths, C->block_rows, there, &l);
+    const int64_t count = l.grid[0];
+    TESS_TRY(launch(cuda, &l));
+    TESS_TRY(
+        tess_cuda_download(cuda, parts, there, 3 * (size_t)count * sizeof *parts, cuda->stream));
+    sum_parts(parts, count, C);
+    if (C->longest < 0)
+        return TESS_OK;
+    TESS_TRY(tess_cuda_upload(cuda, there, parts, (size_t)count * sizeof *parts, cuda->stream));
+    tess_patterns_offsets("place", lengths, C->block_rows, there, &l);
+    TESS_TRY(launch(cuda, &l));
+    TESS_TRY(TESS_CU(cuda, cuMemsetD8Async(C->offsets, 0, sizeof *offsets, cuda->stream)));
+    return offsets ? tess_cuda_download(cuda, offsets, C->offsets, bytes, cuda->stream)
+                   : TESS_CU(cuda, cuStreamSynchronize(cuda->stream));
+}
+
+/* Lengths behind the first offset become offsets, and C gets its blocks and its longest row: -1
+ * where a length is. */
+static tess_status sum_lengths(tess_cuda *cuda, tess_coarsen_matrix *C, int64_t *offsets)
+{
+    enum { SPAN = TESS_PATTERNS_THREADS * TESS_PATTERNS_EACH };
+    const int64_t count = 3 * tess_ceil_div(C->block_rows, SPAN);
+    int64_t *parts = NULL;
+    uint64_t there = 0;
+    tess_status status;
+    TESS_TRY_CLEAN(TESS_ALLOC(cuda->ctx, count, &parts));
+    TESS_TRY_CLEAN(need_array(cuda, count, sizeof *parts, &there));
+    TESS_TRY_CLEAN(sum_with(cuda, C, parts, there, offsets));
+cleanup:
+    tess_cuda_free(cuda, there);
+    tess_free(cuda->ctx, parts);
+    return status;
 }
 
 tess_status tess_cuda_multiply_pattern(tess_cuda *cuda, const tess_coarsen_matrix *A,

@@ -1,6 +1,7 @@
-/* Patterns of block matrices: of a product C = A B, and of a transpose R = P'.
+/* Patterns of block matrices: of a product C = A B, and of a transpose R = P'; and offsets of rows
+ * from their lengths.
  *
- *   THREADS  threads a thread block
+ *   THREADS  threads a thread block      EACH  lengths a thread of measure and place
  *
  * A thread block has a row of C. The columns of the rows of B that the row of A names go to a hash
  * table in shared memory. count leaves how many different ones there are, list writes them in
@@ -88,6 +89,64 @@ KERNEL(list, product_args, THREADS, 1)
         for (int l = 0; l < count; l++)
             place += found[l] < column;
         columns[place] = column;
+    }
+}
+
+/* Offsets. A thread block has THREADS * EACH lengths, of which measure leaves the sum, the largest and
+ * the smallest. The host makes of these sums what comes before each thread block. place then puts the
+ * sum of all lengths up to it, itself included, in the place of each. */
+typedef struct measure_args {
+    const long long *lengths;
+    long long *parts; /* three a thread block */
+    long long count;
+} measure_args;
+
+KERNEL(measure, measure_args, THREADS, 1)
+{
+    SHARED(long long, all, 3 * THREADS);
+    const long long first = ((long long)blockIdx.x * THREADS + threadIdx.x) * EACH;
+    long long part[3] = {0, 0, 0};
+    for (long long i = first; i < first + EACH && i < a.count; i++) {
+        const long long length = a.lengths[i];
+        part[0] += length;
+        part[1] = length > part[1] ? length : part[1];
+        part[2] = length < part[2] ? length : part[2];
+    }
+    for (int k = 0; k < 3; k++)
+        all[k * THREADS + threadIdx.x] = part[k];
+    __syncthreads();
+    if (threadIdx.x > 0)
+        return;
+    for (int t = 1; t < THREADS; t++) {
+        part[0] += all[t];
+        part[1] = all[THREADS + t] > part[1] ? all[THREADS + t] : part[1];
+        part[2] = all[2 * THREADS + t] < part[2] ? all[2 * THREADS + t] : part[2];
+    }
+    for (int k = 0; k < 3; k++)
+        a.parts[3 * (long long)blockIdx.x + k] = part[k];
+}
+
+typedef struct place_args {
+    long long *lengths;
+    const long long *before; /* of each thread block */
+    long long count;
+} place_args;
+
+KERNEL(place, place_args, THREADS, 1)
+{
+    SHARED(long long, all, THREADS);
+    const long long first = ((long long)blockIdx.x * THREADS + threadIdx.x) * EACH;
+    long long sum = 0;
+    for (long long i = first; i < first + EACH && i < a.count; i++)
+        sum += a.lengths[i];
+    all[threadIdx.x] = sum;
+    __syncthreads();
+    sum = a.before[blockIdx.x];
+    for (int t = 0; t < (int)threadIdx.x; t++)
+        sum += all[t];
+    for (long long i = first; i < first + EACH && i < a.count; i++) {
+        sum += a.lengths[i];
+        a.lengths[i] = sum;
     }
 }
 

@@ -5,7 +5,7 @@
 #include "cuda/driver/device.h"
 #include "cuda/solve/coarsen.h"
 
-enum { TESS_PATTERNS_THREADS = 64 };
+enum { TESS_PATTERNS_THREADS = 64, TESS_PATTERNS_EACH = 16 };
 
 /* ---- patterns_launch.c ---- */
 
@@ -14,6 +14,9 @@ enum { TESS_PATTERNS_THREADS = 64 };
 void tess_patterns_multiply(const char *entry, const tess_coarsen_matrix *A,
                             const tess_coarsen_matrix *B, const tess_coarsen_matrix *C,
                             uint64_t lengths, int64_t most, tess_cuda_launch *launch);
+/* "measure": `parts` are three of 64 bits a thread block. "place": one, what comes before it. */
+void tess_patterns_offsets(const char *entry, uint64_t lengths, int64_t count, uint64_t parts,
+                           tess_cuda_launch *launch);
 /* "tally" or "scatter": the blocks of P by columns. */
 void tess_patterns_transpose(const char *entry, const tess_coarsen_matrix *P, uint64_t places,
                              uint64_t rows, uint64_t numbers, tess_cuda_launch *launch);
@@ -23,8 +26,8 @@ void tess_patterns_order(const tess_coarsen_matrix *R, uint64_t rows, uint64_t n
 /* ---- patterns.c: inside enter/leave, in the library's stream ---- */
 
 /* The pattern of C = A B, whose sizes are set. `owned` are the arrays of C, the caller's also where
- * this fails. `offsets` (block rows + 1) are C's on the host. *fits is false, and C without
- * columns, where a row is too long for the kernels. */
+ * this fails. `offsets` (block rows + 1) are C's on the host; NULL: they are not needed there.
+ * *fits is false, and C without columns, where a row is too long for the kernels. */
 tess_status tess_cuda_multiply_pattern(tess_cuda *cuda, const tess_coarsen_matrix *A,
                                        const tess_coarsen_matrix *B, tess_coarsen_matrix *C,
                                        uint64_t owned[2], int64_t *offsets, bool *fits);

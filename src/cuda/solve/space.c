@@ -10,7 +10,8 @@ static void release(tess_space *space)
     (void)cuda->driver.cuStreamSynchronize(state->plan->stream);
     if (state->aside)
         (void)cuda->driver.cuStreamSynchronize(state->aside);
-    tess_cuda_halo_close(state->halo);
+    if (state->halo && !state->halo->ranks) /* else it is the plan's */
+        tess_cuda_halo_close(state->halo);
     tess_cuda_graphs_free(space);
     tess_cuda_loop_free(space);
     tess_cuda_lists_free(space);
@@ -63,8 +64,11 @@ static tess_status allocate(tess_space *space)
 {
     tess_cuda_space *state = tess_cuda_space_of(space);
     tess_cuda *cuda = state->cuda;
-    if (space->plan->local)
-        TESS_TRY(tess_cuda_halo_open(space->plan->state, 1, &state->halo));
+    tess_part_plan *part = space->plan->local ? space->plan->state : NULL;
+    if (part && part->part->same_process)
+        TESS_TRY(tess_cuda_halo_open(part, 1, &state->halo));
+    else if (part)
+        state->halo = part->exchange[0];
     TESS_TRY(zeros(state, space->data_bytes, 1, "a solver's vectors", &state->data));
     const int64_t slots = (int64_t)space->slots * space->systems;
     TESS_TRY(zeros(state, slots, sizeof(double), "a solver's scalars", &state->slots));
@@ -116,6 +120,21 @@ static tess_status space_open(tess_space *space)
     return status;
 }
 
+/* ---- Entering ---- */
+
+tess_status tess_cuda_space_enter(tess_cuda_space *state, bool *entered)
+{
+    const tess_status status = tess_cuda_enter(state->cuda);
+    *entered = status == TESS_OK;
+    return tess_cuda_ranks_keep(state->halo, status);
+}
+
+tess_status tess_cuda_space_leave(const tess_cuda_space *state, bool entered, tess_status status)
+{
+    status = tess_cuda_ranks_agree(state->halo, status);
+    return entered ? tess_cuda_leave_with(state->cuda, status) : status;
+}
+
 /* ---- Moving ---- */
 
 static tess_status copy_in(tess_space *space, cu_pointer to, const void *from, size_t bytes)
@@ -144,7 +163,8 @@ static tess_status copy_out(tess_space *space, cu_pointer from, void *to, size_t
 static tess_status upload(tess_space *space, int v, int system, const void *from)
 {
     tess_cuda_space *state = tess_cuda_space_of(space);
-    TESS_TRY(tess_cuda_enter(state->cuda));
+    bool entered;
+    TESS_TRY(tess_cuda_space_enter(state, &entered));
     tess_status status = copy_in(space, tess_cuda_vector(space, v, system), from,
                                  (size_t)space->rows * tess_type_size(space->type));
     /* A new b is a new system: its control begins anew. */
@@ -152,38 +172,39 @@ static tess_status upload(tess_space *space, int v, int system, const void *from
         status = TESS_CU(state->cuda,
                          cuMemsetD8Async(tess_cuda_control(space, system), 0,
                                          TESS_CONTROL * sizeof(double), state->plan->stream));
-    tess_cuda_leave(state->cuda);
-    return status;
+    return tess_cuda_space_leave(state, entered, status);
 }
 
 static tess_status download(tess_space *space, int v, int system, void *to)
 {
     tess_cuda_space *state = tess_cuda_space_of(space);
-    TESS_TRY(tess_cuda_enter(state->cuda));
-    return tess_cuda_leave_with(state->cuda,
-                                copy_out(space, tess_cuda_vector(space, v, system), to,
-                                         (size_t)space->rows * tess_type_size(space->type)));
+    bool entered;
+    TESS_TRY(tess_cuda_space_enter(state, &entered));
+    return tess_cuda_space_leave(state, entered,
+                                 copy_out(space, tess_cuda_vector(space, v, system), to,
+                                          (size_t)space->rows * tess_type_size(space->type)));
 }
 
 static tess_status read_slots(tess_space *space, int system, double *to)
 {
     tess_cuda_space *state = tess_cuda_space_of(space);
     const size_t bytes = (size_t)space->slots * sizeof *to;
-    TESS_TRY(tess_cuda_enter(state->cuda));
-    return tess_cuda_leave_with(state->cuda,
-                                copy_out(space, tess_cuda_slots(space, system), to, bytes));
+    bool entered;
+    TESS_TRY(tess_cuda_space_enter(state, &entered));
+    return tess_cuda_space_leave(state, entered,
+                                 copy_out(space, tess_cuda_slots(space, system), to, bytes));
 }
 
 static tess_status write_slots(tess_space *space, int system, const double *from)
 {
     tess_cuda_space *state = tess_cuda_space_of(space);
     const size_t bytes = (size_t)space->slots * sizeof *from;
-    TESS_TRY(tess_cuda_enter(state->cuda));
+    bool entered;
+    TESS_TRY(tess_cuda_space_enter(state, &entered));
     tess_status status = copy_in(space, tess_cuda_slots(space, system), from, bytes);
     if (status == TESS_OK)
         status = TESS_CU(state->cuda, cuStreamSynchronize(state->plan->stream));
-    tess_cuda_leave(state->cuda);
-    return status;
+    return tess_cuda_space_leave(state, entered, status);
 }
 
 static tess_status update_values(tess_space *space)
@@ -203,7 +224,8 @@ static tess_status run_and_wait(tess_space *space, const tess_steps *steps, cons
 {
     tess_cuda_space *state = tess_cuda_space_of(space);
     const tess_unit_list *list;
-    TESS_TRY(tess_cuda_need_list(space, steps, NULL, &list));
+    const tess_status status = tess_cuda_need_list(space, steps, NULL, &list);
+    TESS_TRY(tess_cuda_ranks_agree(state->halo, status));
     TESS_TRY(tess_cuda_run_list(space, list, systems, count));
     return TESS_CU(state->cuda, cuStreamSynchronize(state->plan->stream));
 }
@@ -213,9 +235,10 @@ static tess_status run(tess_space *space, const tess_steps *steps, const int *sy
 {
     tess_cuda_space *state = tess_cuda_space_of(space);
     const double started = tess_seconds();
-    TESS_TRY(tess_cuda_enter(state->cuda));
-    tess_status status = run_and_wait(space, steps, systems, count);
-    tess_cuda_leave(state->cuda);
+    bool entered;
+    TESS_TRY(tess_cuda_space_enter(state, &entered));
+    const tess_status status =
+        tess_cuda_space_leave(state, entered, run_and_wait(space, steps, systems, count));
     tess_cuda_account(space, steps, count, tess_seconds() - started);
     return status;
 }

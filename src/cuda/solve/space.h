@@ -136,7 +136,19 @@ tess_status tess_cuda_run_units(tess_space *space, const tess_unit_list *list, i
 tess_status tess_cuda_run_list(tess_space *space, const tess_unit_list *list, const int *systems,
                                int count);
 
+/* ---- space.c ---- */
+
+/* Enters the device. Where the other parts are of other processes a failure is kept: the part goes
+ * on with its messages, and the end of the call tells all of them. */
+tess_status tess_cuda_space_enter(tess_cuda_space *state, bool *entered);
+/* Leaves it. Parts of several processes return the same status. */
+tess_status tess_cuda_space_leave(const tess_cuda_space *state, bool entered, tess_status status);
+
 /* ---- chunk.c ---- */
+
+/* Iterations position .. position + iterations - 1 of the cycle, as plain launches. */
+tess_status tess_cuda_put_iterations(tess_space *space, const tess_stretch *stretch,
+                                     int64_t position, int64_t iterations);
 
 /* Iterations at .. at + iterations - 1 of the stretch; the work is in the stream afterwards. */
 tess_status tess_cuda_put_chunk(tess_space *space, const tess_stretch *stretch, int64_t at,

@@ -62,11 +62,14 @@ static tess_status run_pass(tess_space *space, const tess_unit_list *list, const
     };
     tess_cuda_launch launch;
     add_programme(list, unit, &call.common.finish);
-    const bool of_parts = state->halo && unit->pass->dots > 0;
+    /* Levels of a preconditioner are the part's own, and so are their dot products. */
+    const bool of_parts = state->halo && unit->pass->dots > 0 && unit->step->level == 0;
     if (of_parts) /* the scalars wait for the other parts' sums */
         call.mail = tess_cuda_halo_mail(state->halo);
     tess_pass_launch(unit->pass, &call, &launch);
-    TESS_TRY(tess_cuda_launch_one(state->cuda, unit->function, &launch, state->plan->stream));
+    const tess_status status =
+        tess_cuda_launch_one(state->cuda, unit->function, &launch, state->plan->stream);
+    TESS_TRY(tess_cuda_ranks_keep(state->halo, status)); /* others wait for the sum */
     return of_parts ? tess_cuda_halo_sum(state->halo, &call.common.finish, unit->pass->dots,
                                          unit->pass->dot_slot)
                     : TESS_OK;
@@ -137,8 +140,9 @@ static tess_status apply_many(tess_space *space, const tess_unit *unit, const in
 {
     const tess_step *step = unit->step;
     if (count == 1 || !tess_cuda_multiplies_together(space, step)) {
+        tess_cuda_halo *halo = tess_cuda_space_of(space)->halo;
         for (int i = 0; i < count; i++)
-            TESS_TRY(apply_one(space, unit, systems[i]));
+            TESS_TRY(tess_cuda_ranks_keep(halo, apply_one(space, unit, systems[i])));
         return TESS_OK;
     }
     tess_plan *plan = step->plan ? step->plan : space->plan;
@@ -239,8 +243,10 @@ tess_status tess_cuda_run_units(tess_space *space, const tess_unit_list *list, i
                                 const int *systems, int count)
 {
     const tess_between *between = between_at(list, at, count);
-    return between ? tess_cuda_run_between(space, list, between, systems[0])
-                   : run_unit(space, list, &list->units[at], systems, count);
+    if (between)
+        return tess_cuda_run_between(space, list, between, systems[0]);
+    return tess_cuda_ranks_keep(tess_cuda_space_of(space)->halo,
+                                run_unit(space, list, &list->units[at], systems, count));
 }
 
 tess_status tess_cuda_run_list(tess_space *space, const tess_unit_list *list, const int *systems,

@@ -35,6 +35,17 @@ typedef struct tess_fbcsr {
                           values one after the other, then rest's; NULL in a plan on the CPU */
 } tess_fbcsr;
 
+/* Entries that are stored in one way: blocks of a shape, diagonals, runs of a width. */
+typedef struct tess_fbcsr_stored {
+    char name[24];
+    int64_t pieces;  /* blocks, diagonals, runs or entries */
+    int64_t entries; /* of the matrix */
+    int64_t cells;   /* scalars, padding included */
+    bool single;     /* one column number an entry: not extracted */
+} tess_fbcsr_stored;
+
+enum { TESS_FBCSR_STORED = TESS_FBCSR_SPLITS + 1 }; /* ways, at most */
+
 /* What to extract, in this order; count = 0: chosen by priced bytes ("auto"). Without a threshold,
  * blocks must take fewer bytes than their non-zeros take in CSR. */
 typedef tess_shape_list tess_fbcsr_options;

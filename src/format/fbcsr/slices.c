@@ -7,16 +7,6 @@ enum { WARP = TESS_FBCSR_WARP, CLASSES = TESS_FBCSR_CLASSES };
 
 typedef tess_fbcsr_builder builder;
 
-/* Where piece `number` of a slice is. */
-static int32_t *piece_of(const tess_fbcsr_slices *S, int64_t slice, int64_t number)
-{
-    int32_t *head = S->heads + slice * S->head;
-    if (number < TESS_FBCSR_BESIDE)
-        return head + TESS_FBCSR_HEAD + number * TESS_FBCSR_PIECE;
-    return S->pieces +
-           (head[TESS_FBCSR_HEAD_PIECE] + number - TESS_FBCSR_BESIDE) * TESS_FBCSR_PIECE;
-}
-
 static void fill_lone(const builder *B, int64_t slice, int64_t *entries)
 {
     const tess_fbcsr_diagonal_count *diagonals = &B->diagonal_counts[slice - B->S->segments];
@@ -26,7 +16,7 @@ static void fill_lone(const builder *B, int64_t slice, int64_t *entries)
         for (int64_t e = B->A->row_offsets[row]; e < B->A->row_offsets[row + 1]; e++) {
             if (tess_fbcsr_is_cut(B, row) || tess_fbcsr_in_diagonal(B, e))
                 continue;
-            int32_t *piece = piece_of(B->S, slice, number++);
+            int32_t *piece = tess_fbcsr_piece_of(B->S, slice, number++);
             piece[0] = B->A->columns[e];
             piece[1] = (int32_t)(row % WARP) + (1 << 8);
             entries[value++] = e;
@@ -43,7 +33,7 @@ static void fill_diagonals(const builder *B, int64_t slice, const int64_t *entry
     int64_t *entries = B->S->entries + (int64_t)head[TESS_FBCSR_HEAD_VALUES] * WARP;
     for (int64_t p = B->part_offsets[natural]; p < B->part_offsets[natural + 1]; p++) {
         const tess_fbcsr_diagonal_part *part = &B->parts[p];
-        int32_t *piece = piece_of(B->S, slice, part->piece);
+        int32_t *piece = tess_fbcsr_piece_of(B->S, slice, part->piece);
         if (piece[1] == 0) { /* its first part */
             piece[0] = (int32_t)(part->diagonal + part->shift * (natural * WARP));
             piece[1] = part->shift * 65536 + (int32_t)(part->row % WARP);

@@ -115,6 +115,20 @@ tess_status tess_fbcsr_slices_measure(tess_ctx *ctx, const tess_matrix *A, const
                                       const tess_fbcsr_options *shapes, int lanes,
                                       tess_fbcsr_size *out);
 
+/* Which entries are diagonals, runs of each width and single ones; returns the number of ways. */
+int tess_fbcsr_slices_stored(const tess_fbcsr_slices *S, tess_fbcsr_stored out[TESS_FBCSR_STORED]);
+
+/* Piece `number` of a slice. */
+static inline int32_t *tess_fbcsr_piece_of(const tess_fbcsr_slices *S, int64_t slice,
+                                           int64_t number)
+{
+    int32_t *head = S->heads + slice * S->head;
+    if (number < TESS_FBCSR_BESIDE)
+        return head + TESS_FBCSR_HEAD + number * TESS_FBCSR_PIECE;
+    return S->pieces +
+           (head[TESS_FBCSR_HEAD_PIECE] + number - TESS_FBCSR_BESIDE) * TESS_FBCSR_PIECE;
+}
+
 /* The bytes that take as long as reading so many bytes in so many turns. */
 double tess_fbcsr_bytes_and_turns(double bytes, double turns);
 

@@ -1,7 +1,7 @@
 /* elasticity: a unit cube of n x n x n trilinear 8-node hexahedra, E = 1, nu = 0.3, clamped at the
  * face x = 0, loaded by its own weight (1 per unit volume, along -z). With free=1 nothing is
  * clamped: the faces x = 0 and x = 1 are pulled apart, and the solution is known up to a rigid
- * motion.
+ * motion. With `thin` the cube and its elements are that many times shorter along z.
  *
  * The clamped nodes are eliminated, so block row i is one of the n (n+1)^2 free nodes
  *
@@ -18,6 +18,7 @@ typedef double element_matrix[8][8][3][3]; /* node, node, direction, direction *
 
 typedef struct problem {
     int64_t n;
+    double thin;
     int free;
     int64_t first; /* x of the first free node: 0 or 1 */
     tess_grid free_nodes;
@@ -36,10 +37,11 @@ static void shape_gradient(int a, const double xi[3], double gradient[3])
         gradient[d] = side[d] * factor[(d + 1) % 3] * factor[(d + 2) % 3] / 8;
 }
 
-/* Integral of lambda div(u) div(v) + 2 mu e(u):e(v) over an element of side h, by the 2x2x2 Gauss
- * rule, which is exact here. On the reference cube [-1,1]^3 gradients grow by 2/h and volume
- * shrinks by (h/2)^3: together h/2. */
-void tess_hexahedron_stiffness(double h, double K[8][8][3][3])
+/* Integral of lambda div(u) div(v) + 2 mu e(u):e(v) over an element of sides h, h and h / thin, by
+ * the 2x2x2 Gauss rule, which is exact here. On the reference cube [-1,1]^3 gradients grow by 2/h,
+ * along z by 2 thin/h, and volume shrinks by (h/2)^3 / thin: together h/2 / thin, with `thin` left
+ * in the gradients along z. */
+void tess_hexahedron_stiffness(double h, double thin, double K[8][8][3][3])
 {
     const double E = 1, nu = 0.3, gauss = 1 / sqrt(3.0);
     const double lambda = E * nu / ((1 + nu) * (1 - 2 * nu)), mu = E / (2 * (1 + nu));
@@ -52,6 +54,8 @@ void tess_hexahedron_stiffness(double h, double K[8][8][3][3])
                     xi[d] = (point >> d & 1) ? gauss : -gauss;
                 shape_gradient(a, xi, ga);
                 shape_gradient(b, xi, gb);
+                ga[2] *= thin;
+                gb[2] *= thin;
                 for (int d = 0; d < 3; d++)
                     dot += ga[d] * gb[d];
                 for (int p = 0; p < 3; p++)
@@ -62,7 +66,7 @@ void tess_hexahedron_stiffness(double h, double K[8][8][3][3])
             for (int p = 0; p < 3; p++)
                 for (int q = 0; q < 3; q++)
                     if (a < b || p <= q)
-                        K[a][b][p][q] = K[b][a][q][p] = h / 2 * sum[p][q];
+                        K[a][b][p][q] = K[b][a][q][p] = h / 2 * sum[p][q] / thin;
         }
     }
 }
@@ -130,7 +134,7 @@ static double pull(const problem *P, int64_t i)
     double faces = 1;
     for (int d = 1; d < 3; d++)
         faces *= at[d] > 0 && at[d] < P->n ? 2 : 1;
-    return (at[0] == 0 ? -1 : 1) * faces * h * h / 4;
+    return (at[0] == 0 ? -1 : 1) * faces * h * h / 4 / P->thin;
 }
 
 /* An eighth of the weight of every element around the node. */
@@ -146,7 +150,7 @@ static double weight(const void *context, int64_t i)
     double h = 1 / (double)P->n, elements = at[0] + 1 < P->n ? 2 : 1;
     for (int d = 1; d < 3; d++)
         elements *= at[d] > 0 && at[d] < P->n ? 2 : 1;
-    return -elements * h * h * h / 8;
+    return -elements * h * h * h / 8 / P->thin;
 }
 
 static void place_node(void *coordinates, const void *context, int64_t i)
@@ -156,7 +160,7 @@ static void place_node(void *coordinates, const void *context, int64_t i)
     tess_grid_point(&P->free_nodes, i, at);
     at[0] += P->first;
     for (int d = 0; d < 3; d++)
-        ((double *)coordinates)[3 * i + d] = (double)at[d] / (double)P->n;
+        ((double *)coordinates)[3 * i + d] = (double)at[d] / (double)P->n / (d == 2 ? P->thin : 1);
 }
 
 static tess_status add_coordinates(tess_ctx *ctx, const problem *P, tess_matrix *A)
@@ -170,10 +174,11 @@ static tess_status add_coordinates(tess_ctx *ctx, const problem *P, tess_matrix 
 tess_status tess_generate_elasticity(tess_ctx *ctx, const char *what, const char *keys,
                                      tess_matrix **out, void **rhs)
 {
-    problem P = {.n = 16};
+    problem P = {.n = 16, .thin = 1};
     int type = TESS_F64;
     const tess_option table[] = {
         TESS_OPTION_COUNT("n", &P.n, 1, INT32_MAX),
+        {"thin", TESS_OPTION_DOUBLE, &P.thin, 1e-6, 1e6, NULL, 0},
         {"free", TESS_OPTION_BOOL, &P.free, 0, 0, NULL, 0},
         TESS_OPTION_TYPE(&type),
     };
@@ -181,7 +186,7 @@ tess_status tess_generate_elasticity(tess_ctx *ctx, const char *what, const char
     P.first = !P.free;
     P.free_nodes = (tess_grid){.nx = P.n + 1 - P.first, .ny = P.n + 1, .nz = P.n + 1};
     TESS_TRY(tess_grid_check(ctx, what, &P.free_nodes, 3));
-    tess_hexahedron_stiffness(1 / (double)P.n, P.K);
+    tess_hexahedron_stiffness(1 / (double)P.n, P.thin, P.K);
     int64_t nodes = P.free_nodes.nx * P.free_nodes.ny * P.free_nodes.nz;
     const tess_row_rule rule = tess_rule(type, nodes, nodes, 3, 3, &P, count, fill);
     tess_matrix *A;

@@ -45,9 +45,10 @@ tess_status tess_generate_split_input(tess_ctx *ctx, const char *what, const cha
 /* Whether an input begins with this prefix, "gen:" before it or not. */
 bool tess_generate_is(const char *input, const char *prefix);
 
-/* Stiffness of a cubic 8-node element of side h, E = 1, nu = 0.3: K[a][b][p][q] couples direction p
- * of corner a with direction q of corner b; bits 0, 1, 2 of a corner say "far side" in x, y, z. */
-void tess_hexahedron_stiffness(double h, double K[8][8][3][3]);
+/* Stiffness of an 8-node element of sides h, h and h / thin, E = 1, nu = 0.3: K[a][b][p][q] couples
+ * direction p of corner a with direction q of corner b; bits 0, 1, 2 of a corner say "far side" in
+ * x, y, z. */
+void tess_hexahedron_stiffness(double h, double thin, double K[8][8][3][3]);
 
 /* The matrix of `rule` and, if rhs != NULL, the right-hand side: value(rule->problem, i) for every
  * scalar row i. value = NULL says that the problem has no physics of its own: *rhs = A*1, so that

@@ -1,11 +1,13 @@
 /* Models as JSON:
  *
  *     {"tessera_model": 2, "devices": {MODEL: {"cache_bytes": N,
+ *       "memory_speed": bytes/s, "gpu_threads": N,          of a GPU, as its driver says
  *       "curves": [[CLASS, b, TYPE, "cache"|"memory", points, error, mu, sigma, nu, best nu,
  *                   row bytes, step seconds, [length of rows, factor, length, factor, ...],
  *                   [bytes, factor, ...]], ...],
  *       "extras": [[CLASS, b, TYPE, "change"|"far"|"longest"|"resident"|"cut"|"uneven"|"alone",
- *                   x bytes, seconds or share], ...]}}}
+ *                   x bytes, seconds or share], ...],
+ *       "scale": [memory, cache]}}}     of a device without curves, for what stands in for it
  *
  * What does not parse is left out; a damaged file is no file.
  */
@@ -122,6 +124,8 @@ static tess_status read_lines(tess_model *model, const json_t *entry)
     size_t index;
     json_t *line;
     model->cache_bytes = json_number_value(json_object_get(entry, "cache_bytes"));
+    model->memory_speed = json_number_value(json_object_get(entry, "memory_speed"));
+    model->gpu_threads = json_number_value(json_object_get(entry, "gpu_threads"));
     json_array_foreach(json_object_get(entry, "curves"), index, line)
     {
         tess_model_curve curve;
@@ -154,19 +158,36 @@ tess_status tess_model_from_json(tess_ctx *ctx, const json_t *document, const ch
     return TESS_OK;
 }
 
-tess_status tess_model_read_file(tess_ctx *ctx, const char *path, const char *device,
-                                 tess_model **out)
+/* The document at `path`; NULL: there is none that can be read, which the log says. */
+static json_t *read_document(tess_ctx *ctx, const char *path)
 {
-    json_t *document;
+    json_t *document = NULL;
     tess_kept_error kept = tess_error_keep(ctx);
     if (tess_kept_read(ctx, &models, path, &document) != TESS_OK) { /* a model is a hint */
         tess_log(ctx, "model: %s", ctx->error);
         tess_error_restore(ctx, &kept);
-        return TESS_OK;
+        return NULL;
     }
-    tess_status status = tess_model_from_json(ctx, document, device, out);
+    return document;
+}
+
+tess_status tess_model_read_file(tess_ctx *ctx, const char *path, const char *device,
+                                 tess_model **out)
+{
+    json_t *document = read_document(ctx, path);
+    tess_status status = document ? tess_model_from_json(ctx, document, device, out) : TESS_OK;
     json_decref(document);
     return status;
+}
+
+tess_model_scale tess_model_read_scale(tess_ctx *ctx, const char *path, const char *device)
+{
+    json_t *document = read_document(ctx, path);
+    const json_t *entry = json_object_get(json_object_get(document, "devices"), device);
+    double n[2];
+    bool good = read_numbers(json_object_get(entry, "scale"), 0, n, 2) && n[0] > 0 && n[1] > 0;
+    json_decref(document);
+    return good ? (tess_model_scale){n[0], n[1]} : (tess_model_scale){1, 1};
 }
 
 /* ---- Writing ---- */
@@ -200,7 +221,8 @@ static json_t *to_json(const tess_model *model)
                                                 tess_type_name(e->type), tess_extra_names[e->kind],
                                                 e->x_bytes, e->seconds));
     }
-    return json_pack("{s:f, s:o, s:o}", "cache_bytes", model->cache_bytes, "curves", curves,
+    return json_pack("{s:f, s:f, s:f, s:o, s:o}", "cache_bytes", model->cache_bytes, "memory_speed",
+                     model->memory_speed, "gpu_threads", model->gpu_threads, "curves", curves,
                      "extras", extras);
 }
 
@@ -247,4 +269,34 @@ static tess_status edit(void *user, json_t *document, bool *changed)
 tess_status tess_model_write(tess_ctx *ctx, const char *path, tess_model *model)
 {
     return tess_kept_change(ctx, &models, path, model ? edit : NULL, model);
+}
+
+typedef struct scale_edit {
+    tess_ctx *ctx;
+    const char *device;
+    const tess_model_scale *scale;
+} scale_edit;
+
+static tess_status edit_scale(void *user, json_t *document, bool *changed)
+{
+    const scale_edit *e = user;
+    json_t *devices = json_object_get(document, models.object);
+    json_t *scale = json_pack("[f,f]", e->scale->memory, e->scale->cache);
+    json_t *entry = json_object_get(devices, e->device);
+    json_t *fresh = json_is_object(entry) ? json_incref(entry) : json_object();
+    if (json_object_set_new(fresh, "scale", scale) != 0 ||
+        json_object_set(devices, e->device, fresh) != 0) {
+        json_decref(fresh);
+        return tess_fail(e->ctx, TESS_ERR_MEMORY, "model: no memory to write it");
+    }
+    json_decref(fresh);
+    *changed = true;
+    return TESS_OK;
+}
+
+tess_status tess_model_write_scale(tess_ctx *ctx, const char *path, const char *device,
+                                   const tess_model_scale *scale)
+{
+    scale_edit e = {ctx, device, scale};
+    return tess_kept_change(ctx, &models, path, edit_scale, &e);
 }

@@ -8,7 +8,7 @@ tess_status tess_model_create(tess_ctx *ctx, const char *device, tess_model **ou
     tess_model *model;
     TESS_TRY(TESS_CALLOC(ctx, 1, &model));
     model->ctx = ctx;
-    model->speed = 1;
+    model->scale = (tess_model_scale){1, 1};
     snprintf(model->device, sizeof model->device, "%s", device);
     *out = model;
     return TESS_OK;
@@ -52,6 +52,18 @@ static double distance(int32_t block, tess_type type, int32_t wanted, tess_type 
     return apart + (type != wanted_type ? 1 : 0);
 }
 
+static int parameters_of(const tess_model_curve *curve)
+{
+    return 3 + (curve->row_bytes > 0) + (curve->step_seconds > 0);
+}
+
+/* A curve that has no more points than parameters and still is a tenth off its own points was
+ * fitted to a disturbance: it is as far as the farthest block size. */
+static double undetermined(const tess_model_curve *curve)
+{
+    return curve->points <= parameters_of(curve) && curve->error > 0.1 ? 16 : 0;
+}
+
 static const tess_model_curve *find_curve(const tess_model *model, const char *name, int32_t block,
                                           tess_type type, bool cached)
 {
@@ -59,7 +71,7 @@ static const tess_model_curve *find_curve(const tess_model *model, const char *n
     double least = INFINITY;
     for (int64_t i = 0; i < model->curve_count; i++) {
         const tess_model_curve *c = &model->curves[i];
-        double apart = distance(c->block, c->type, block, type);
+        double apart = distance(c->block, c->type, block, type) + undetermined(c);
         if (c->cached == cached && apart < least && strcmp(c->name, name) == 0) {
             least = apart;
             best = c;
@@ -100,6 +112,25 @@ double tess_model_factor(const tess_model_factors *f, double x)
     return (1 - at) * f->point[above - 1].factor + at * f->point[above].factor;
 }
 
+/* Throughput of plain reading from memory; 0: not known. */
+static double reading_at(const tess_model *model, double bytes)
+{
+    const tess_model_curve *reading = find_curve(model, TESS_MODEL_READING, 0, TESS_F64, false);
+    double least = TESS_CACHE_GONE * model->cache_bytes;
+    return reading ? tess_sigmoid_value(&reading->average, bytes > least ? bytes : least) : 0;
+}
+
+/* Throughput by a curve from memory. Beyond the largest size of a calibration it grows as that of
+ * plain reading does, whatever the curve says. */
+static double speed_from_memory(const tess_model *model, const tess_sigmoid *s, double size)
+{
+    double least = TESS_CACHE_GONE * model->cache_bytes;
+    double most = TESS_CACHE_MOST * model->cache_bytes, reading = reading_at(model, most);
+    if (!(size > most) || !(most > 0) || !(reading > 0))
+        return tess_sigmoid_value(s, size > least ? size : least);
+    return tess_sigmoid_value(s, most) * reading_at(model, size) / reading;
+}
+
 /* Seconds by one curve. Below some size a sigmoid falls faster than the bytes, so that the time
  * would grow again. Below that size the time stays what it is there: the time of starting. */
 static double over(const tess_model *model, const tess_model_curve *curve,
@@ -109,13 +140,11 @@ static double over(const tess_model *model, const tess_model_curve *curve,
     double bytes = bytes_as_measured(curve, load) + curve->row_bytes * load->block_rows;
     double slope = s->sigma * log(2);
     double turn = slope < 1 ? exp2(s->mu + s->sigma * log(1 / slope - 1)) : 0;
-    /* Curves from memory were measured on matrices of which nothing stays in the cache. */
-    double least = curve->cached ? 0 : TESS_CACHE_GONE * model->cache_bytes;
     /* For a GPU's product from memory the caller adds the time of starting. */
     bool starts = curve->cached || !tess_model_vectors_stay(model);
     double size = bytes > turn || !starts ? bytes : turn;
-    double speed = tess_sigmoid_value(s, size > least ? size : least);
-    return (size / (model->speed * speed) + curve->step_seconds * load->length) *
+    double speed = curve->cached ? tess_sigmoid_value(s, size) : speed_from_memory(model, s, size);
+    return (size / speed + curve->step_seconds * load->length) *
            tess_model_factor(&curve->lengths, load->length) *
            tess_model_factor(&curve->sizes, load->bytes);
 }
@@ -130,16 +159,23 @@ static double start_of(const tess_model *model, const tess_model_load *load, boo
     return curve && tess_model_vectors_stay(model) ? over(model, curve, &nothing, best) : 0;
 }
 
-double tess_model_seconds_from(const tess_model *model, const tess_model_load *load, bool cached,
-                               bool best)
+/* The time by the curves of exactly the load's block size and precision, or where a place has none
+ * of them by the nearest. */
+static double at_calibrated_from(const tess_model *model, const tess_model_load *load, bool cached,
+                                 bool best)
 {
     const tess_model_curve *curve = find_curve(model, load->name, load->block, load->type, cached);
     if (!curve || !(load->bytes > 0))
         return 0;
     double seconds = over(model, curve, load, best);
+    if (cached)
+        return seconds;
     double share = load->bytes / (TESS_CACHE_GONE * model->cache_bytes);
     /* Curves from memory were measured with more bytes. Starting takes as long for fewer. */
-    return cached || !(share < 1) ? seconds : seconds + (1 - share) * start_of(model, load, best);
+    if (share < 1)
+        seconds += (1 - share) * start_of(model, load, best);
+    double reading = load->block > 0 ? reading_at(model, load->bytes) : 0;
+    return reading > 0 ? fmax(seconds, load->bytes / reading) : seconds;
 }
 
 static bool is_of(const tess_model_extra *e, const tess_extra_key *key)
@@ -212,20 +248,125 @@ static double least_from_memory(const tess_model *model, const tess_model_load *
             fastest = speed;
     }
     return fastest > 0 && load->block_rows > 0
-               ? load->bytes / (model->speed * fastest) + small * start_of(model, load, best)
+               ? load->bytes / fastest + small * start_of(model, load, best)
                : 0;
 }
 
-double tess_model_seconds(const tess_model *model, const tess_model_load *load, bool best)
+/* The same from where the data are. A class that was measured at this block size in the cache only
+ * was too slow there to be worth more: from memory it is not faster. */
+static double at_calibrated(const tess_model *model, const tess_model_load *load, bool best)
 {
-    double in = tess_model_seconds_from(model, load, true, best);
-    double out = tess_model_seconds_from(model, load, false, best);
+    double in = at_calibrated_from(model, load, true, best);
+    double out = at_calibrated_from(model, load, false, best);
     if (in > 0 && !(out > 0)) {
         double least = least_from_memory(model, load, best);
         out = least > in ? least : 0;
     }
     if (!(in > 0) || !(out > 0))
         return in > 0 ? in : out;
+    const tess_model_curve *curve = find_curve(model, load->name, load->block, load->type, false);
+    if (curve && (curve->block != load->block || curve->type != load->type) && out < in)
+        out = in;
     double share = tess_model_resident_share(model, load);
     return share * in + (1 - share) * out;
+}
+
+/* ---- Between calibrated block sizes ---- */
+
+/* The nearest block size that was calibrated and the nearest one on the other side of the wanted
+ * one, of the same precision. */
+typedef struct neighbours {
+    tess_model_load load[2]; /* the wanted one with their block sizes and precisions */
+    int count;
+    double at; /* how far the wanted size is from the first to the second, by logarithms */
+} neighbours;
+
+static const tess_model_curve *find_beyond(const tess_model *model, const tess_model_curve *near,
+                                           int32_t block)
+{
+    const tess_model_curve *best = NULL;
+    for (int64_t i = 0; i < model->curve_count; i++) {
+        const tess_model_curve *c = &model->curves[i];
+        if (c->type != near->type || strcmp(c->name, near->name) != 0 || c->block == block ||
+            (c->block < block) == (near->block < block))
+            continue;
+        if (!best || abs(c->block - block) < abs(best->block - block))
+            best = c;
+    }
+    return best;
+}
+
+static neighbours neighbours_of(const tess_model *model, const tess_model_load *load)
+{
+    neighbours n = {.load = {*load, *load}};
+    const tess_model_curve *in = find_curve(model, load->name, load->block, load->type, true);
+    const tess_model_curve *out = find_curve(model, load->name, load->block, load->type, false);
+    const tess_model_curve *near = in ? in : out, *beyond = NULL;
+    if (in && out &&
+        distance(out->block, out->type, load->block, load->type) <
+            distance(in->block, in->type, load->block, load->type))
+        near = out;
+    if (!near)
+        return n;
+    n.count = 1;
+    n.load[0].block = near->block;
+    n.load[0].type = near->type;
+    if (near->block > 0 && load->block > 0 && near->block != load->block)
+        beyond = find_beyond(model, near, load->block);
+    if (beyond) {
+        n.count = 2;
+        n.load[1].block = beyond->block;
+        n.load[1].type = beyond->type;
+        n.at = log((double)load->block / near->block) / log((double)beyond->block / near->block);
+    }
+    return n;
+}
+
+static double between(const neighbours *n, const double seconds[2])
+{
+    if (n->count < 2 || !(seconds[0] > 0) || !(seconds[1] > 0))
+        return seconds[0] > 0 ? seconds[0] : seconds[1];
+    return exp((1 - n->at) * log(seconds[0]) + n->at * log(seconds[1]));
+}
+
+double tess_model_seconds_from(const tess_model *model, const tess_model_load *load, bool cached,
+                               bool best)
+{
+    const neighbours n = neighbours_of(model, load);
+    double seconds[2] = {0};
+    for (int i = 0; i < n.count; i++)
+        seconds[i] = at_calibrated_from(model, &n.load[i], cached, best);
+    return between(&n, seconds);
+}
+
+double tess_model_seconds(const tess_model *model, const tess_model_load *load, bool best)
+{
+    const neighbours n = neighbours_of(model, load);
+    double seconds[2] = {0};
+    for (int i = 0; i < n.count; i++)
+        seconds[i] = at_calibrated(model, &n.load[i], best);
+    return between(&n, seconds);
+}
+
+/* The relative error of a prediction by the curve: that of its own points, more where they are
+ * hardly more than its parameters, which then follow whatever was disturbed. */
+static double error_of(const tess_model_curve *curve)
+{
+    int free = curve->points - parameters_of(curve);
+    return curve->error * sqrt((double)curve->points / (free > 1 ? free : 1));
+}
+
+double tess_model_doubt(const tess_model *model, const tess_model_load *load)
+{
+    const neighbours n = neighbours_of(model, load);
+    double seconds[2] = {0}, most = 0;
+    for (int i = 0; i < n.count; i++) {
+        const tess_model_load *at = &n.load[i];
+        bool cached = tess_model_resident_share(model, at) > 0.5;
+        const tess_model_curve *curve = find_curve(model, at->name, at->block, at->type, cached);
+        seconds[i] = at_calibrated(model, at, false);
+        most = fmax(most, seconds[i] * (1 + (curve ? error_of(curve) : 0)));
+    }
+    double expected = between(&n, seconds);
+    return expected > 0 ? most / expected : 1;
 }

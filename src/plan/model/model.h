@@ -24,16 +24,21 @@
  *   uneven        seconds    once, where many rows change and the data come     bands with gaps
  *                            from a GPU's cache
  *
- * A class is what a backend calls it ("sliced", "stream" ...) or one of four that the model knows:
+ * A class is what a backend calls it ("sliced", "stream" ...) or one of five that the model knows:
  *
  *   vectors            the passes of a CG iteration beside the product
  *   vectors streamed   the same on a GPU whose cache the matrix goes through
  *   at once            whole iterations, of systems that a device solves in one launch
  *   copies             a host vector to the device and another one back
+ *   reading            plain reading: no product from memory is faster
+ *
+ * Between two calibrated block sizes the time of a class is interpolated, and doubted as far as the
+ * two differ (tess_model_doubt).
  *
  * `tessera calibrate` measures and fits the terms (src/calibrate). They are kept as JSON beside the
  * wisdom, in model.json. Models of a few machines are built in (profiles/). The most similar one
- * stands in for a device that was never calibrated.
+ * stands in for a device that was never calibrated: stand_in.c fits it to what is known of the
+ * device.
  */
 #pragma once
 
@@ -45,6 +50,7 @@ enum { TESS_MODEL_CLASS = 32 };
 #define TESS_MODEL_STREAMED "vectors streamed"
 #define TESS_MODEL_AT_ONCE "at once"
 #define TESS_MODEL_COPIES "copies"
+#define TESS_MODEL_READING "reading"
 
 /* A factor as a function of x: linear in log x between two points, constant beyond the first and
  * the last; 1 where there are no points. */
@@ -90,14 +96,20 @@ typedef struct tess_model_extra {
     double seconds; /* for a row or a block; CUT and UNEVEN: for a product; RESIDENT: 0..1 */
 } tess_model_extra;
 
+/* How far a stand-in's throughputs are from those of the device. */
+typedef struct tess_model_scale {
+    double memory, cache; /* factors; 1: as they are */
+} tess_model_scale;
+
 typedef struct tess_model {
     tess_ctx *ctx;
     char device[160]; /* tess_device.model of the device that was measured */
     double cache_bytes;
-    double speed;  /* factor on every throughput: 1, or for a stand-in the ratio of threads */
-    bool stand_in; /* the device itself was never calibrated */
-    bool foreign;  /* of a processor with other instructions: does not order a CPU's kernels */
-    bool partial;  /* has some classes only: a file keeps what it knows of the others */
+    double memory_speed, gpu_threads; /* as in tess_device, of the device that was measured */
+    bool stand_in;                    /* the device itself was never calibrated */
+    tess_model_scale scale;           /* of a stand-in: measured, kept in the file, and applied */
+    bool foreign; /* of a processor with other instructions: does not order a CPU's kernels */
+    bool partial; /* has some classes only: a file keeps what it knows of the others */
     tess_model_curve *curves;
     int64_t curve_count, curve_capacity;
     tess_model_extra *extras;
@@ -113,6 +125,9 @@ tess_status tess_model_add_extra(tess_model *model, const tess_model_extra *extr
  * two the share that stays is measured. */
 #define TESS_CACHE_KEPT 0.45
 #define TESS_CACHE_GONE 3.4
+/* The largest product of a calibration is so many times the cache: half of it, as symmetric storage
+ * is, is to come from memory. */
+#define TESS_CACHE_MOST 10.0
 /* The same of a GPU's L2, in terms of cache_bytes, which are three fifths of it: shares are
  * measured up to KEPT times, and nothing stays from GONE times on. */
 #define TESS_L2_KEPT (1.4 / 1.1)
@@ -168,6 +183,12 @@ double tess_model_seconds_from(const tess_model *model, const tess_model_load *l
 /* Its seconds, 0 when there is no curve of the class at any block size. `best`: by the envelope
  * instead of the average. */
 double tess_model_seconds(const tess_model *model, const tess_model_load *load, bool best);
+/* By what factor the time may be longer than tess_model_seconds says: the residuals of the curves
+ * that it comes from, and at a block size that was not calibrated the slower of its two neighbours.
+ * At least 1. */
+double tess_model_doubt(const tess_model *model, const tess_model_load *load);
+/* The same of a product. */
+double tess_model_spmv_doubt(const tess_model *model, const tess_model_problem *problem);
 /* Seconds of one SpMV on one of `devices` equal devices, which each has its share of the rows. */
 double tess_model_spmv(const tess_model *model, const tess_model_problem *problem, int devices,
                        bool best);
@@ -244,6 +265,24 @@ tess_status tess_model_write(tess_ctx *ctx, const char *path, tess_model *model)
 tess_status tess_model_read_file(tess_ctx *ctx, const char *path, const char *device,
                                  tess_model **out);
 
+/* stand_in.c. Makes every throughput so many times as high, in the cache and from memory apart;
+ * copies, which pass neither, stay. */
+void tess_model_rescale(tess_model *model, const tess_model_scale *scale);
+/* Turns a model of another device into one that stands in for this one. A CPU's throughputs go with
+ * its threads. A GPU's follow eq. 3 to 5: nu with the speed of its memory (in the cache: with its
+ * threads), mu with the logarithm of its threads; sigma is the same for all. */
+void tess_model_stand_in(tess_model *model, const tess_device *device);
+
+/* What a search has measured of a product with A scales a stand-in too, and is kept beside the
+ * wisdom: it costs nothing. Half of what is off is taken over, at first all of it. */
+void tess_model_learn(tess_device *device, const tess_matrix *A, const tess_candidate *candidate,
+                      double seconds);
+
+/* file.c: the scale that a file keeps for a device; 1 and 1 where it has none. */
+tess_status tess_model_write_scale(tess_ctx *ctx, const char *path, const char *device,
+                                   const tess_model_scale *scale);
+tess_model_scale tess_model_read_scale(tess_ctx *ctx, const char *path, const char *device);
+
 /* profile.c: the device's model, from the user's file, or built in, or a stand-in; read once and
  * kept with the device. NULL: there is none at all, or no memory. */
 const tess_model *tess_device_performance(tess_device *device);
@@ -257,5 +296,8 @@ tess_status tess_candidates_list(tess_device *device, const tess_matrix *A,
 
 /* rank.c: fills predicted of the candidates of an SpMV and puts the fastest first. */
 tess_status tess_candidates_rank(tess_device *device, const tess_matrix *A, tess_candidates *list);
-/* The predicted time by which candidates are compared: `predicted` times the candidate's doubt. */
+/* The predicted time by which a candidate is compared with what is not one, such as other blocks:
+ * `predicted` times the doubt of its format. */
 double tess_candidate_doubted(const tess_candidate *c);
+/* The one by which candidates are ranked: that times how unsure the model is of the kernel. */
+double tess_candidate_compared(const tess_candidate *c);

@@ -94,13 +94,19 @@ static double spmv_beside(const tess_model *model, const tess_model_problem *p, 
                  tess_model_extra_seconds(model, p, TESS_EXTRA_UNEVEN);
     if (has_long_rows(p))
         alone += tess_model_extra_seconds(model, p, TESS_EXTRA_CUT);
-    return seconds + shared / n / model->speed + alone;
+    return seconds + shared / n + alone;
 }
 
 double tess_model_spmv(const tess_model *model, const tess_model_problem *problem, int devices,
                        bool best)
 {
     return spmv_beside(model, problem, devices, 0, best);
+}
+
+double tess_model_spmv_doubt(const tess_model *model, const tess_model_problem *problem)
+{
+    const tess_model_load load = load_beside(problem, 1, 0);
+    return tess_model_doubt(model, &load);
 }
 
 /* ---- An iteration ---- */

@@ -18,18 +18,10 @@ static int alike(const char *a, const char *b)
     return same;
 }
 
-/* The number after the first comma, as in "cpu, 2 threads"; 1 where there is none. */
-static double threads_of(const char *model)
+/* The most similar of the built-in ones, fitted to the device where it is another one's. */
+static tess_status find_built_in(const tess_device *device, tess_model **out)
 {
-    const char *comma = strchr(model, ',');
-    double threads = comma ? strtod(comma + 1, NULL) : 0;
-    return threads >= 1 ? threads : 1;
-}
-
-/* The most similar of the built-in ones. A CPU's throughput goes with its threads; that of an
- * unknown GPU is taken as it is. */
-static tess_status find_built_in(tess_ctx *ctx, const char *device, tess_model **out)
-{
+    tess_ctx *ctx = device->ctx;
     int best = 0;
     for (int i = 0; tess_profiles[i]; i++) {
         json_t *document = json_loads(tess_profiles[i], 0, NULL), *value;
@@ -37,7 +29,7 @@ static tess_status find_built_in(tess_ctx *ctx, const char *device, tess_model *
         tess_status status = TESS_OK;
         json_object_foreach(json_object_get(document, "devices"), key, value)
         {
-            int likeness = alike(key, device);
+            int likeness = alike(key, device->model);
             tess_model *model = NULL;
             if (likeness <= best || status != TESS_OK)
                 continue;
@@ -51,11 +43,10 @@ static tess_status find_built_in(tess_ctx *ctx, const char *device, tess_model *
         json_decref(document);
         TESS_TRY(status);
     }
-    if (*out && strcmp((*out)->device, device) != 0) {
-        (*out)->stand_in = true;
-        (*out)->foreign = strncmp(device, "cpu,", 4) == 0 && best < 3; /* at most the threads */
-        if (strncmp(device, "cpu,", 4) == 0)
-            (*out)->speed = threads_of(device) / threads_of((*out)->device);
+    if (*out && strcmp((*out)->device, device->model) != 0) {
+        (*out)->foreign =
+            strncmp(device->model, "cpu,", 4) == 0 && best < 3; /* at most the threads */
+        tess_model_stand_in(*out, device);
     }
     return TESS_OK;
 }
@@ -67,10 +58,15 @@ const tess_model *tess_device_performance(tess_device *device)
         return device->performance;
     tess_kept_error kept = tess_error_keep(device->ctx);
     tess_status status = TESS_OK;
-    if (tess_model_path(device->ctx, path, sizeof path))
+    bool kept_file = tess_model_path(device->ctx, path, sizeof path);
+    if (kept_file)
         status = tess_model_read_file(device->ctx, path, device->model, &device->performance);
     if (status == TESS_OK && !device->performance)
-        status = find_built_in(device->ctx, device->model, &device->performance);
+        status = find_built_in(device, &device->performance);
+    if (kept_file && device->performance && device->performance->stand_in) {
+        device->performance->scale = tess_model_read_scale(device->ctx, path, device->model);
+        tess_model_rescale(device->performance, &device->performance->scale);
+    }
     if (status != TESS_OK)
         tess_log(device->ctx, "model: %s", device->ctx->error);
     device->performance_free = tess_model_destroy;

@@ -27,10 +27,13 @@ static void predict(const tess_model *model, const tess_matrix *A, tess_candidat
             continue;
         tess_model_problem_take(&problem, c);
         c->predicted = tess_model_spmv(model, &problem, 1, false);
+        c->unsure = tess_model_spmv_doubt(model, &problem);
         /* The model was measured with the leader's parameters: of others it only knows what more
          * they move. */
-        if (c->predicted < list->items[leader].predicted)
+        if (c->predicted < list->items[leader].predicted) {
             c->predicted = list->items[leader].predicted;
+            c->unsure = list->items[leader].unsure;
+        }
     }
 }
 
@@ -61,6 +64,11 @@ double tess_candidate_doubted(const tess_candidate *c)
     return c->doubt > 0 ? c->doubt * c->predicted : c->predicted;
 }
 
+double tess_candidate_compared(const tess_candidate *c)
+{
+    return c->unsure > 0 ? c->unsure * tess_candidate_doubted(c) : tess_candidate_doubted(c);
+}
+
 static tess_status sort(tess_ctx *ctx, tess_candidates *list)
 {
     place *places;
@@ -71,7 +79,7 @@ static tess_status sort(tess_ctx *ctx, tess_candidates *list)
         for (int64_t i = 0, leader = 0; i < list->count; i++) {
             const tess_candidate *c = &list->items[i];
             leader = leader_of(list, i, leader);
-            places[i] = (place){tess_candidate_doubted(c), c->bytes, leader == i, i};
+            places[i] = (place){tess_candidate_compared(c), c->bytes, leader == i, i};
         }
         qsort(places, (size_t)list->count, sizeof *places, by_time);
         for (int64_t i = 0; i < list->count; i++)

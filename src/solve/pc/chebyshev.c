@@ -75,8 +75,10 @@ static tess_status estimate(tess_plan *plan, const tess_diagonal *d, double *lar
     void *x = NULL, *y = NULL;
     tess_status status;
     *largest = 0;
-    TESS_TRY_CLEAN(tess_alloc_bytes(plan->ctx, A->rows, size, &x));
-    TESS_TRY_CLEAN(tess_alloc_bytes(plan->ctx, A->rows, size, &y));
+    status = tess_alloc_bytes(plan->ctx, A->rows, size, &x);
+    if (status == TESS_OK)
+        status = tess_alloc_bytes(plan->ctx, A->rows, size, &y);
+    TESS_TRY_CLEAN(tess_pc_agree(plan, status));
     for (int64_t i = 0; i < A->rows; i++)
         tess_put(y, A->type, i, tess_random_unit(5, (uint64_t)i));
     double norm;
@@ -93,7 +95,8 @@ cleanup:
 
 static tess_status update(tess_plan *plan, tess_pc *pc)
 {
-    TESS_TRY(tess_diagonal_update(plan, pc));
+    /* The power method is all parts' together. */
+    TESS_TRY(tess_pc_agree(plan, tess_diagonal_update(plan, pc)));
     tess_diagonal *d = pc->state;
     const tess_matrix A = tess_plan_present(plan);
     /* A part does not see its blocks in columns of others. */
@@ -115,7 +118,7 @@ static tess_status update(tess_plan *plan, tess_pc *pc)
 
 static tess_status set_up(tess_plan *plan, tess_pc *pc)
 {
-    TESS_TRY(tess_diagonal_allocate(plan, pc, plan->matrix->block_height));
+    TESS_TRY(tess_pc_agree(plan, tess_diagonal_allocate(plan, pc, plan->matrix->block_height)));
     pc->own = (tess_pc_own){.vectors = VECTORS};
     return update(plan, pc);
 }

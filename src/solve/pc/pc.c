@@ -82,7 +82,8 @@ static tess_status with_host_values(tess_plan *plan, tess_pc *pc,
 {
     if (!compute)
         return TESS_OK;
-    TESS_TRY(tess_plan_host_values(plan));
+    if (!pc->ops->asks_for_values)
+        TESS_TRY(tess_plan_host_values(plan));
     TESS_TRY(compute(plan, pc));
     return pc->ops->triangular && plan->device->threads > 0 ? watch(plan, pc) : TESS_OK;
 }

@@ -121,6 +121,7 @@ struct tess_pc_ops {
     bool complete;         /* M = A but for rounding; needs SuiteSparse */
     bool takes_modes;      /* made when it is first needed, as modes may be set until then */
     bool replaces_pivots;  /* those that cannot be inverted */
+    bool asks_for_values;  /* set_up and update ask for those on the host where they need them */
     bool square_blocks;    /* A must have them ... */
     int32_t largest_block; /* ... of at most this height; 0: any */
     tess_pc_pivots pivots;
@@ -194,6 +195,13 @@ static inline tess_status tess_plan_host_values(tess_plan *plan)
 {
     const tess_backend *backend = plan->device->backend;
     return backend->host_values ? backend->host_values(plan) : TESS_OK;
+}
+
+/* Returns `status`; of a part: or the failure of the first part that has one. Collective there. */
+static inline tess_status tess_pc_agree(tess_plan *plan, tess_status status)
+{
+    const tess_backend *backend = plan->device->backend;
+    return backend->agree ? backend->agree(plan, status) : status;
 }
 
 /* An `append` of one PRECONDITION step. */

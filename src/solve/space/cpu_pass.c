@@ -84,7 +84,8 @@ static tess_status bind_pass(const tess_space *space, const tess_steps *steps,
 }
 
 /* The dot products of a pass: its chunks' sums in order, then the parts'. The parts' numbers travel
- * together, behind the steps that follow, as far as these read no slot. */
+ * together, behind the steps that follow, as far as these read no slot. Levels of a preconditioner
+ * are the part's own, and so are their dot products. */
 static tess_status add_dots(const tess_space *space, const tess_steps *steps, const tess_step *pass,
                             int system)
 {
@@ -105,7 +106,7 @@ static tess_status add_dots(const tess_space *space, const tess_steps *steps, co
         state->sums[dots++] = sum; /* the place of a chunk that is added already */
     }
     const tess_backend *backend = plan->device->backend;
-    if (!backend->sum || dots == 0)
+    if (!backend->sum || dots == 0 || pass->level > 0)
         return TESS_OK;
     if (dots <= TESS_CPU_WAITING && dots <= backend->sum_most) {
         state->waiting_count = dots;

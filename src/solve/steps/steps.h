@@ -48,7 +48,8 @@ enum { TESS_TERMS_MAX = 4 };
 typedef struct tess_diagonal {
     tess_type type;
     int32_t block;
-    size_t bytes; /* of the blocks */
+    size_t bytes;  /* of the blocks */
+    bool resident; /* the blocks are in the memory of the device that applies them */
     void *blocks;
 } tess_diagonal;
 

@@ -13,14 +13,38 @@ typedef struct setting {
     tess_solver *solver;
 } setting;
 
-static tess_status open_setting(tess_ctx *ctx, const tess_matrix *A, const char *device,
-                                const char *spec, setting *s)
+/* What the caller says of the modes: nothing, coordinates, or the modes themselves. */
+typedef enum known { NOTHING, COORDINATES, MODES } known;
+
+static tess_status say(tess_solver *solver, const tess_matrix *A, known what)
+{
+    enum { COUNT = 2 };
+    const int32_t b = A->block_height;
+    if (what == NOTHING)
+        return TESS_OK;
+    double *numbers = test_vector(COUNT * A->block_rows * b, TESS_F64, 17);
+    const tess_status status = what == COORDINATES
+                                   ? tess_solver_set_coordinates(solver, b, numbers)
+                                   : tess_solver_set_modes(solver, COUNT, numbers, A->rows);
+    free(numbers);
+    return status;
+}
+
+static tess_status open_setting_with(tess_ctx *ctx, const tess_matrix *A, const char *device,
+                                     const char *spec, known what, setting *s)
 {
     *s = (setting){0};
     TESS_TRY(tess_device_open(ctx, device, &s->device));
     TESS_TRY(tess_plan_create(ctx, A, s->device, &guess, &s->plan));
     TESS_TRY(tess_solver_create(s->plan, spec, &s->solver));
+    TESS_TRY(say(s->solver, A, what));
     return tess_solver_set_up(s->solver);
+}
+
+static tess_status open_setting(tess_ctx *ctx, const tess_matrix *A, const char *device,
+                                const char *spec, setting *s)
+{
+    return open_setting_with(ctx, A, device, spec, NOTHING, s);
 }
 
 static void close_setting(setting *s)
@@ -82,7 +106,8 @@ static void set_values(void **state, const setting *s, const tess_matrix *A, con
     ok(state, tess_solver_update(s->solver, NULL));
 }
 
-static void check(void **state, int64_t block_rows, int32_t b, const char *spec, uint64_t seed)
+static void check(void **state, int64_t block_rows, int32_t b, const char *spec, known modes,
+                  uint64_t seed)
 {
     tess_ctx *ctx = test_ctx(state);
     char what[160];
@@ -92,8 +117,8 @@ static void check(void **state, int64_t block_rows, int32_t b, const char *spec,
     double *values = malloc((size_t)stored * sizeof *values);
     void *given;
     snprintf(what, sizeof what, "%lld block rows, b=%d, %s", (long long)block_rows, (int)b, spec);
-    ok(state, open_setting(ctx, A, "cpu:1", spec, &here));
-    ok(state, open_setting(ctx, A, "cuda", spec, &there));
+    ok(state, open_setting_with(ctx, A, "cpu:1", spec, modes, &here));
+    ok(state, open_setting_with(ctx, A, "cuda", spec, modes, &there));
     assert_true(hierarchy(&there)->levels > 1);
     assert_non_null(hierarchy(&there)->level[0].device);
     compare(state, what, &here, &there);
@@ -116,10 +141,55 @@ static void check(void **state, int64_t block_rows, int32_t b, const char *spec,
 
 static void hierarchies_are_the_cpus(void **state)
 {
-    check(state, 90, 1, "cg:pc=amg,bottom=4", 1);
-    check(state, 60, 3, "cg:pc=amg,bottom=9", 2);
-    check(state, 40, 2, "cg:pc=amg,bottom=8,pc_type=f32", 3);
-    check(state, 50, 5, "cg:pc=amg,bottom=15,strength=0.9", 4); /* weak blocks */
+    check(state, 90, 1, "cg:pc=amg,bottom=4", NOTHING, 1);
+    check(state, 60, 3, "cg:pc=amg,bottom=9", NOTHING, 2);
+    check(state, 40, 2, "cg:pc=amg,bottom=8,pc_type=f32", NOTHING, 3);
+    check(state, 50, 5, "cg:pc=amg,bottom=15,strength=0.9", NOTHING, 4); /* weak blocks */
+    check(state, 60, 3, "cg:pc=amg,bottom=9", COORDINATES, 5);
+    check(state, 50, 2, "cg:pc=amg,bottom=8", COORDINATES, 6);
+    check(state, 60, 3, "cg:pc=amg,bottom=9", MODES, 7);
+}
+
+/* The finest level's f64 copy is the host's there, and the plan's products are not exact enough. */
+static void hierarchies_of_f32_matrices_are_the_cpus(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    tess_matrix *A = problem_matrix(ctx, 60, 3, true, TESS_F32, 8);
+    setting here, there;
+    ok(state, open_setting(ctx, A, "cpu:1", "cg:pc=amg,bottom=9", &here));
+    ok(state, open_setting(ctx, A, "cuda", "cg:pc=amg,bottom=9", &there));
+    assert_non_null(hierarchy(&there)->level[0].device);
+    compare(state, "f32", &here, &there);
+    ok(state, tess_solver_update(there.solver, NULL));
+    compare(state, "f32, updated", &here, &there);
+    close_setting(&here);
+    close_setting(&there);
+    tess_matrix_destroy(A);
+}
+
+/* Neither the set-up nor new values in device memory bring the finest matrix to the host. */
+static void values_stay_on_the_device(void **state)
+{
+    static const char *const specs[] = {"cg:pc=amg,bottom=9", "cg:pc=amg,bottom=9,pc_type=f32"};
+    tess_ctx *ctx = test_ctx(state);
+    tess_matrix *A = problem_matrix(ctx, 400, 3, true, TESS_F64, 2);
+    const size_t bytes = (size_t)tess_matrix_stored(A) * sizeof(double);
+    for (int i = 0; i < 2; i++) {
+        setting s;
+        void *given;
+        ok(state, open_setting(ctx, A, "cuda", specs[i], &s));
+        ok(state, tess_device_alloc(s.device, bytes, &given));
+        ok(state, tess_device_copy_to(s.device, given, A->values, bytes));
+        const int64_t before = fake->taken;
+        ok(state, tess_plan_update_values(s.plan, given));
+        ok(state, tess_solver_update(s.solver, NULL));
+        if (fake->taken - before >= (int64_t)bytes / 2)
+            fail_msg("%s: %lld bytes came to the host, the matrix has %lld", specs[i],
+                     (long long)(fake->taken - before), (long long)bytes);
+        tess_device_free(s.device, given);
+        close_setting(&s);
+    }
+    tess_matrix_destroy(A);
 }
 
 /* A plan of a pattern, in storage of the matrix's order and in another, takes values that only the
@@ -224,10 +294,9 @@ static void driver_errors_are_reported_and_nothing_leaks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(hierarchies_are_the_cpus),
-        TEST(plans_of_patterns_take_values_on_the_device),
-        TEST(without_room_the_host_computes),
-        TEST(driver_errors_are_reported_and_nothing_leaks),
+        TEST(hierarchies_are_the_cpus),       TEST(hierarchies_of_f32_matrices_are_the_cpus),
+        TEST(values_stay_on_the_device),      TEST(plans_of_patterns_take_values_on_the_device),
+        TEST(without_room_the_host_computes), TEST(driver_errors_are_reported_and_nothing_leaks),
     };
     return cmocka_run_group_tests(tests, start, finish);
 }

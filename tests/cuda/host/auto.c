@@ -86,6 +86,32 @@ static void auto_without_a_gpu_or_a_matrix(void **state)
     tess_matrix_destroy(A);
 }
 
+static const tess_model_curve *reading_of(const tess_model *model)
+{
+    for (int64_t i = 0; i < model->curve_count; i++)
+        if (strcmp(model->curves[i].name, TESS_MODEL_READING) == 0 && !model->curves[i].cached)
+            return &model->curves[i];
+    return NULL;
+}
+
+/* Paper 004, eq. 4 and 5, beside the profile that stands in. */
+static void a_gpu_without_a_profile_goes_by_its_threads_and_its_memory(void **state)
+{
+    tess_device *gpu = open_device(state), *known;
+    ok(state, tess_device_open(test_ctx(state), "profile:h200", &known));
+    const tess_model *model = tess_device_performance(gpu),
+                     *theirs = tess_device_performance(known);
+    assert_true(model && model->stand_in && theirs && !theirs->stand_in);
+    assert_true(gpu->memory_speed == 2e3 * FAKE_MEMORY_CLOCK * FAKE_MEMORY_BUS / 8);
+    assert_true(gpu->gpu_threads == FAKE_MULTIPROCESSORS * FAKE_THREADS_PER_MULTIPROCESSOR);
+    const tess_sigmoid *ours = &reading_of(model)->average, *its = &reading_of(theirs)->average;
+    assert_true(fabs(ours->nu / its->nu / (gpu->memory_speed / known->memory_speed) - 1) < 1e-9);
+    assert_true(fabs(ours->mu - its->mu - log2(gpu->gpu_threads / known->gpu_threads)) < 1e-9);
+    assert_true(ours->sigma == its->sigma && model->cache_bytes == gpu->cache_bytes);
+    tess_device_close(known);
+    tess_device_close(gpu);
+}
+
 static int start_with_directory(void **state)
 {
     return mkdtemp(model_path) ? start(state) : -1;
@@ -107,6 +133,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(auto_without_a_gpu_or_a_matrix),
         TEST(auto_counts_the_copies_of_the_vectors),
+        TEST(a_gpu_without_a_profile_goes_by_its_threads_and_its_memory),
     };
     return cmocka_run_group_tests(tests, start_with_directory, finish_with_directory);
 }

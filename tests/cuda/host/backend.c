@@ -216,7 +216,8 @@ static void product_can_be_captured_and_replayed(void **state)
 {
     tess_device *device = open_device(state);
     tess_matrix *A = test_matrix(test_ctx(state), TEST_RANDOM, 100, 2, 2, TESS_F64, 4);
-    tess_plan *plan = make_plan(state, A, device, NULL);
+    /* In a layout of another order than A's, which values from the device reach by a map. */
+    tess_plan *plan = make_plan(state, A, device, &(tess_plan_options){.kernel = "sliced"});
     size_t x_bytes = 8 * (size_t)A->cols, y_bytes = 8 * (size_t)A->rows;
     double *x = test_vector(A->cols, A->type, 1), *y = test_vector(A->rows, A->type, 2);
     void *dx = to_device(state, device, x, x_bytes), *dy = to_device(state, device, y, y_bytes);

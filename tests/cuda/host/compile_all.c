@@ -138,8 +138,9 @@ static void work(share *s)
     }
     take_all(s, "inverse", "inverse.cu", "-DTHREADS=256");
     take_all(s, "lanczos", "lanczos.cu", "-DTHREADS=256");
-    take_all(s, "patterns", "patterns.cu", "-DTHREADS=64");
+    take_all(s, "patterns", "patterns.cu", "-DTHREADS=64 -DEACH=16");
     take_all(s, "strength", "strength.cu", "-DTHREADS=128");
+    take_all(s, "tentative", "tentative.cu", "-DTHREADS=128");
     /* The sources that serve measurements and plain vectors. */
     take_all(s, "gate", "gate.cu", "");
     take_all(s, "cg_f64", "cg.cu", "-DREAL=8 -DTHREADS=256");
@@ -163,7 +164,7 @@ static void work(share *s)
 int main(int argc, char **argv)
 {
     const bool others = argc > 1 && strcmp(argv[1], "others") == 0;
-    const char *step = argc > 1 + others ? argv[1 + others] : others ? "1" : "3";
+    const char *step = argc > 1 + others ? argv[1 + others] : others ? "1" : "6";
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     share s = {.step = atoi(step), .workers = cores < 1 ? 1 : cores > 8 ? 8 : (int)cores};
     if (s.step < 1 || tess_ctx_create(NULL, &s.ctx) != TESS_OK)

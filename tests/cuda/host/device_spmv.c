@@ -9,7 +9,7 @@
  *     test_cuda_device alone      what needs the device for itself: its memory filled, timings
  *     test_cuda_device list       how many variants there are
  *
- * TEST_FEW=1 in the environment: each variant on the first matrix that it fits only, where a
+ * TEST_FEW=2 in the environment: each variant on the first matrix that it fits only, where a
  * checker makes every launch slow. With the kernels in the cache, from a run without it, that is
  * affordable for the whole list.
  */
@@ -250,7 +250,7 @@ int main(int argc, char **argv)
     }
     part = parts > 1 || part > 0 ? part - 1 : 0;
     only = argc > 2 ? argv[2] : NULL;
-    few = getenv("TEST_FEW") != NULL;
+    few = test_few() > 1;
     const struct CMUnitTest products[] = {
         cmocka_unit_test(default_plans_match_ref_in_all_products),
         cmocka_unit_test(every_kernel_variant_matches_ref),

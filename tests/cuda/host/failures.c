@@ -139,7 +139,8 @@ static void compiler_errors_carry_the_log(void **state)
     tess_plan *plan;
     tess_cache_clear();
     fake->compile_fails = 1;
-    assert_int_equal(tess_plan_create(test_ctx(state), A, device, NULL, &plan), TESS_ERR_DEVICE);
+    const tess_plan_options sliced = {.kernel = "sliced"};
+    assert_int_equal(tess_plan_create(test_ctx(state), A, device, &sliced, &plan), TESS_ERR_DEVICE);
     assert_text(state, "sliced.cu sm_90");
     assert_text(state, "line 7: a fake diagnostic");
     tess_matrix_destroy(A);

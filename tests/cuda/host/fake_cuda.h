@@ -37,6 +37,7 @@ typedef struct fake_cuda {
     int64_t memory_used;
     int64_t allocations, launches, graphs, copies; /* so far */
     int64_t waits, answers; /* of the host: for streams and contexts; for events */
+    int64_t taken;          /* bytes copied to the host */
     int64_t put; /* launches, copies and memsets that the host called for, outside graphs */
     int64_t compiled, clusters;     /* programs; launches of one cluster */
     fake_count counts[FAKE_COUNTS]; /* by entry point, in the order of their first launches */
@@ -55,6 +56,8 @@ typedef struct fake_cuda {
 enum {
     FAKE_DEVICES = 16,
     FAKE_MULTIPROCESSORS = 3,
+    FAKE_MEMORY_CLOCK = 1000000, /* kHz */
+    FAKE_MEMORY_BUS = 512,       /* bits */
     FAKE_THREADS_PER_MULTIPROCESSOR = 2048,
     FAKE_SHARED_PER_MULTIPROCESSOR = 233472,
     FAKE_SHARED_DEFAULT = 49152, /* bytes a block may have without asking */

@@ -135,6 +135,8 @@ CALL cuDeviceGetAttribute(int *value, int attribute, cu_device device)
     REFUSE_IF(!known(device), CU_ERROR_INVALID_VALUE);
     *value = attribute == CU_ATTRIBUTE_MULTIPROCESSORS ? FAKE_MULTIPROCESSORS
              : attribute == CU_ATTRIBUTE_L2_BYTES      ? 1 << 20
+             : attribute == CU_ATTRIBUTE_MEMORY_CLOCK  ? FAKE_MEMORY_CLOCK
+             : attribute == CU_ATTRIBUTE_MEMORY_BUS    ? FAKE_MEMORY_BUS
              : attribute == CU_ATTRIBUTE_THREADS_PER_MULTIPROCESSOR
                  ? FAKE_THREADS_PER_MULTIPROCESSOR
              : attribute == CU_ATTRIBUTE_CAPABILITY_MAJOR       ? 9

@@ -128,6 +128,7 @@ CALL cuMemcpyDtoHAsync_v2(void *to, cu_pointer from, size_t bytes, cu_stream str
 {
     LOCKED();
     REFUSE_IF(bytes > 0 && find(from, bytes) < 0, CU_ERROR_INVALID_VALUE);
+    fake_state.taken += (int64_t)bytes;
     return copy(to, (void *)(uintptr_t)from, bytes, stream);
 }
 

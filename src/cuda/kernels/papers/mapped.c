@@ -111,13 +111,22 @@ static bool fits_multi_row(const tess_cuda_problem *problem, const int *p)
            (p[BY] == 0 || p[BY] == m.by) && padding_fits(problem, m);
 }
 
-/* The smallest T, so that B_x wastes least. */
+/* Whether so many threads a block row all run at once, and each has a full turn of blocks. */
+static bool keeps_busy(const tess_cuda_problem *problem, int threads, int depth)
+{
+    const int64_t elements = problem->blocks * per_block(problem);
+    return problem->block_rows * threads <= (int64_t)problem->multiprocessors * 1024 &&
+           elements >= problem->block_rows * threads * depth;
+}
+
+/* The smallest T, so that B_x wastes least; few and long rows, as of a dense matrix, take more. */
 static void guess_block_row(const tess_cuda_problem *problem, int *p)
 {
     p[THREADS] = 64;
     p[DEPTH] = 4;
     p[REORDER] = 1;
-    while (p[THREADS] < 512 && problem->block_height > p[THREADS])
+    while (p[THREADS] < 512 &&
+           (problem->block_height > p[THREADS] || keeps_busy(problem, 2 * p[THREADS], p[DEPTH])))
         p[THREADS] *= 2;
 }
 

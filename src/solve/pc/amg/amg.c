@@ -11,12 +11,14 @@ static const double rounding = 1e-10;
 
 /* Whether A is symmetric. For a method that needs a symmetric matrix the caller has said so; for
  * others the entries are compared. */
-static tess_status look(const tess_plan *plan, const tess_pc *pc, bool *symmetric)
+static tess_status look(tess_plan *plan, const tess_pc *pc, bool *symmetric)
 {
     tess_symmetry symmetry = {.asymmetry = 0};
-    const tess_matrix A = tess_plan_present(plan);
-    if (!pc->options.positive)
+    if (!pc->options.positive) {
+        TESS_TRY(tess_plan_host_values(plan));
+        const tess_matrix A = tess_plan_present(plan);
         TESS_TRY(tess_matrix_symmetry(pc->ctx, &A, &symmetry));
+    }
     *symmetric = !(symmetry.asymmetry >= rounding); /* with NaNs too: the method reports those */
     return TESS_OK;
 }
@@ -24,7 +26,7 @@ static tess_status look(const tess_plan *plan, const tess_pc *pc, bool *symmetri
 /* Chooses what the options leave to `auto`. Where A is not symmetric, or prolongators are plain,
  * the coarse correction has the wrong size. A K-cycle finds the right size, where the method allows
  * a preconditioner that changes. Elsewhere a W-cycle is the next best. */
-static tess_status choose(const tess_plan *plan, const tess_pc *pc, tess_amg *amg)
+static tess_status choose(tess_plan *plan, const tess_pc *pc, tess_amg *amg)
 {
     const tess_amg_options *options = &pc->options.amg;
     TESS_TRY(look(plan, pc, &amg->symmetric));
@@ -36,9 +38,12 @@ static tess_status choose(const tess_plan *plan, const tess_pc *pc, tess_amg *am
     amg->smoother = options->smoother != TESS_SMOOTHER_AUTO ? options->smoother
                     : amg->symmetric                        ? TESS_SMOOTHER_CHEBYSHEV
                                                             : TESS_SMOOTHER_ILU0;
-    amg->degree = options->degree > 0                        ? options->degree
-                  : amg->smoother == TESS_SMOOTHER_CHEBYSHEV ? 2
-                                                             : 1;
+    /* A degree more saves a third of the iterations and adds two products to three. With scalars it
+     * does not pay: vectors weigh as much as the matrix. */
+    const bool chebyshev = amg->smoother == TESS_SMOOTHER_CHEBYSHEV;
+    amg->degree = options->degree > 0                           ? options->degree
+                  : chebyshev && plan->matrix->block_height > 1 ? 2
+                                                                : 1;
     amg->sweep = amg->smoother == TESS_SMOOTHER_ILU0 ? tess_pc_ilu0 : tess_pc_ssor;
     amg->sweep.replaces_pivots = true; /* empty rows and singular coarse matrices have zeros */
     if (pc->options.transpose && (!amg->symmetric || amg->cycle == TESS_CYCLE_K))
@@ -106,9 +111,26 @@ static void write_text(tess_amg *amg)
     write_times(amg);
 }
 
+/* Of a part: the plan of its own block, on which all levels stand. Its products take vectors where
+ * the solver has them. */
+static tess_status take_block(tess_plan **plan)
+{
+    tess_plan *block = (*plan)->block;
+    if (!block)
+        return TESS_OK;
+    if (!(*plan)->local && block->device->threads < 1)
+        return tess_fail(
+            block->ctx, TESS_ERR_UNSUPPORTED,
+            "pc=amg: the solver's vectors are in host memory and the part's blocks on a "
+            "GPU: take product form halo, and GPUs for all parts");
+    *plan = block;
+    return tess_plan_host_values(block);
+}
+
 static tess_status set_up(tess_plan *plan, tess_pc *pc)
 {
     tess_amg *amg;
+    TESS_TRY(take_block(&plan));
     TESS_TRY(TESS_CALLOC(pc->ctx, 1, &amg));
     amg->ctx = pc->ctx;
     pc->state = amg;
@@ -122,6 +144,7 @@ static tess_status set_up(tess_plan *plan, tess_pc *pc)
 
 static tess_status update(tess_plan *plan, tess_pc *pc)
 {
+    TESS_TRY(take_block(&plan));
     TESS_TRY(tess_amg_update(plan, pc, pc->state));
     write_text(pc->state);
     return TESS_OK;
@@ -153,6 +176,7 @@ const tess_pc_ops tess_pc_amg = {
     .symmetric = true,
     .takes_modes = true,
     .replaces_pivots = true,
+    .asks_for_values = true,
     .square_blocks = true,
     .largest_block = TESS_AMG_MODES,
     .set_up = set_up,

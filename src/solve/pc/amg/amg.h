@@ -75,6 +75,16 @@ typedef struct tess_aggregates {
     int32_t *members;
 } tess_aggregates;
 
+/* What the modes of the finest level are made of: the caller's, rigid motions of coordinates, or
+ * one constant a component. The arrays are the caller's and only read while levels are built. */
+typedef struct tess_mode_source {
+    int32_t count, block;      /* modes; scalars a block row, and coordinates of it */
+    int64_t rows, nodes;       /* scalar rows without padding; block rows */
+    const double *given;       /* `count` columns of `rows` scalars; NULL: none */
+    const double *coordinates; /* `block` a block row; NULL: none */
+    double centre[3];          /* of the coordinates */
+} tess_mode_source;
+
 typedef struct tess_amg_level {
     tess_matrix *A; /* f64; level 0: the plan's, or a copy of it in f64 */
     bool owns_A;
@@ -82,15 +92,18 @@ typedef struct tess_amg_level {
     float *strength; /* one a block; 0: weak or on the diagonal */
     bool all_strong; /* every block off the diagonal is strong, and the diagonal is stored */
     tess_aggregates aggregates;
-    tess_matrix *tentative;  /* orthonormal modes of each group: at most one block a row */
+    tess_matrix *tentative;  /* orthonormal modes of each group: at most one block a row. Where the
+                                device made them it has no values, and `dead` is NULL */
     bool *dead;              /* one a coarse scalar row: on its group the mode depends on others */
     tess_matrix *filtered;   /* A without weak blocks; NULL where all are strong */
     tess_matrix *P, *R, *AP; /* f64 */
     int64_t *R_from;         /* the block of P that each block of R is */
     void *device;            /* the state of device.h, which has the values; NULL: the host has */
     double *inverse;         /* of the diagonal blocks; padding is inverted as the identity */
+    bool inverse_elsewhere;  /* the device has it, the one here is not set or old */
     double largest;          /* estimate of the largest eigenvalue of D^-1 A */
-    double *modes;           /* k columns of modes_length scalars: A's rows with padding */
+    double *modes;           /* k columns of modes_length scalars: A's rows with padding; NULL: the
+                                device makes them */
     int64_t modes_length;
 
     /* For cycles, in the preconditioner's precision. */
@@ -105,6 +118,7 @@ typedef struct tess_amg_level {
 
 typedef struct tess_amg {
     tess_ctx *ctx;
+    tess_plan *plan;     /* the caller's, of the finest level */
     tess_device *device; /* the plan's */
     tess_device *host;   /* a CPU for the set-up; opened where the plan's device is none */
     bool owns_host;
@@ -114,6 +128,7 @@ typedef struct tess_amg {
     int64_t degree;      /* of the polynomial, or sweeps */
     bool plain;          /* the tentative prolongators are the prolongators */
     int32_t modes;
+    tess_mode_source mode_source;
     int levels;
     tess_amg_level level[TESS_AMG_LEVELS];
     tess_matrix *bottom, *cycle_bottom; /* the last level's inverse; NULL: the level is smoothed */
@@ -129,7 +144,8 @@ typedef struct tess_amg {
 /* Fills level->strength: |A_ij| / sqrt(|A_ii| |A_jj|) in the Frobenius norm, or 0 where that is
  * less than `threshold` times both the largest of row i and the largest of row j. */
 tess_status tess_amg_strength(tess_ctx *ctx, double threshold, tess_amg_level *level);
-/* level->filtered: A without its weak blocks, which are added to the diagonal. The first function
+/* level->filtered: A without its weak blocks, which are added to the diagonal (scalars: such that
+ * A times the first mode stays). The first function
  * makes the pattern, the second one fills in values. */
 tess_status tess_amg_filter(tess_ctx *ctx, tess_amg_level *level);
 void tess_amg_filter_values(tess_ctx *ctx, tess_amg_level *level);
@@ -141,16 +157,18 @@ void tess_aggregates_free(tess_ctx *ctx, tess_aggregates *aggregates);
 
 /* ---- modes.c ---- */
 
-/* The modes of the finest level: the caller's, rigid motions of the coordinates, or one constant a
- * component. *out has *count columns of *length scalars. */
-tess_status tess_amg_modes(const tess_pc *pc, const tess_matrix *A, int32_t *count, int64_t *length,
-                           double **out);
+tess_status tess_amg_find_modes(const tess_pc *pc, const tess_matrix *A, tess_mode_source *source);
+/* Makes them: `count` columns of nodes * block scalars. */
+tess_status tess_amg_make_modes(tess_ctx *ctx, const tess_mode_source *source, double **out);
 
 /* ---- tentative.c ---- */
 
-/* Makes level->tentative and level->dead from level->modes, and the modes of the next level. */
-tess_status tess_amg_tentative(tess_ctx *ctx, int32_t modes, tess_amg_level *level,
-                               double **coarse_modes);
+/* Makes the pattern of level->tentative from the groups. */
+tess_status tess_amg_tentative_pattern(tess_ctx *ctx, int32_t modes, tess_amg_level *level);
+/* Fills in its values and makes level->dead from level->modes, and the modes of the next level. */
+tess_status tess_amg_tentative(tess_ctx *ctx, tess_amg_level *level, double **coarse_modes);
+/* The same of a level of the hierarchy, whose modes come to the host. */
+tess_status tess_amg_tentative_on_host(const tess_amg *amg, tess_amg_level *level);
 
 /* ---- prolong.c ---- */
 
@@ -163,8 +181,8 @@ tess_status tess_amg_prolong(tess_ctx *ctx, tess_amg_level *level);
 
 /* ---- lanczos.c ---- */
 
-/* level->largest, by a few steps of Lanczos' method with an f64 plan of A, which may be a device's;
- * NULL: a plan on the host is made for it. */
+/* level->largest, by a few steps of Lanczos' method with a plan of A, which may be a device's.
+ * Where the plan is not f64, the device's own A is used or a plan on the host is made. */
 tess_status tess_amg_largest(tess_amg *amg, tess_plan *plan, tess_amg_level *level);
 
 /* ---- smoother.c ---- */
@@ -199,8 +217,10 @@ tess_status tess_amg_update(tess_plan *plan, tess_pc *pc, tess_amg *amg);
 void tess_amg_clear(tess_amg *amg);
 /* The patterns of level->P where it is not there, AP, R and the coarse matrix. */
 tess_status tess_amg_patterns(tess_ctx *ctx, tess_amg_level *level, tess_matrix **coarse);
-/* A's values of a level come to the host, where they are not there yet. */
+/* A's values of a level come to the host, where they are not there yet; then its inverse diagonal.
+ */
 tess_status tess_amg_need_values(const tess_amg *amg, tess_amg_level *level);
+tess_status tess_amg_need_inverse(const tess_amg *amg, tess_amg_level *level);
 /* Stored scalars of all levels over those of the finest. */
 double tess_amg_complexity(const tess_amg *amg);
 

@@ -23,8 +23,8 @@
 #include "solve/pc/amg/amg.h"
 
 /* The polynomial is small between 1 / spread and 1. D is scaled so that the largest eigenvalue of
- * D^-1 A is at most about 1 (plans.c). */
-static const double spread = 30;
+ * D^-1 A is at most about 1 (plans.c). What lies below 1 / spread is left to the coarse level. */
+static const double spread = 8;
 
 /* The most visits of a level in one cycle; coarser levels are then visited as often as it. */
 enum { VISITS_MOST = 16 };
@@ -78,8 +78,8 @@ static void polynomial(const cycle *c, int level, int x, bool start)
     const int r = vector(c, level, AMG_R), d = vector(c, level, AMG_D), t = vector(c, level, AMG_T);
     const double theta = (1 + 1 / spread) / 2, delta = (1 - 1 / spread) / 2, sigma = theta / delta;
     double rho = 1 / sigma;
-    tess_step_diagonal(s, &l->diagonal, r, t, false);
-    tess_step_combine(s, d, 1, &(tess_term){1 / theta, TESS_ONE, t});
+    tess_step_diagonal(s, &l->diagonal, r, d, false);
+    tess_step_combine(s, d, 1, &(tess_term){1 / theta, TESS_ONE, d});
     if (start)
         tess_step_copy(s, x, d);
     else

@@ -1,13 +1,13 @@
-/* What a device may do of a set-up: the numbers of a level's P, R and coarse matrix, and the
- * largest eigenvalue.
+/* What a device may do of a set-up: all but the groups and the bottom's inverse.
  *
  *     device    inverse diagonal D^-1, largest eigenvalue, strength of A's blocks
- *     host      groups, tentative prolongator Q
- *     device    patterns of P, AP, R and the coarse matrix
+ *     host      groups
+ *     device    tentative prolongator Q, modes of the next level
+ *               patterns of P, AP, R and the coarse matrix
  *               P = (I - omega D^-1 A) Q,  AP = A P,  R = P',  coarse = R AP
  *
- * New values in the same pattern need the last line only. All numbers are f64. Each sum has one
- * order, so results are the same in every run.
+ * New values in the same pattern need the first two and the last line only. All numbers are f64.
+ * Each sum has one order, so results are the same in every run.
  */
 #pragma once
 
@@ -28,20 +28,33 @@ typedef struct tess_amg_device_ops {
      * this A is; NULL: A's pattern comes from the host. TESS_ERR_UNSUPPORTED, here and of
      * `patterns`: the device has no room, or rows are too long for its kernels. */
     tess_status (*create)(tess_plan *plan, const tess_amg_level *level, void *above, void **out);
-    /* level->inverse, as tess_amg_invert_diagonal; the device keeps it too. Where a block is
-     * singular A's values come to the host. */
-    tess_status (*inverse)(void *state, tess_amg_level *level);
+    /* The inverse diagonal, as tess_amg_invert_diagonal, which stays on the device. *singular: a
+     * block has no inverse, or there is no room to find out. The host then makes them all, and
+     * `put_inverse` copies level->inverse to the device. */
+    tess_status (*inverse)(void *state, const tess_amg_level *level, bool *singular);
+    tess_status (*put_inverse)(void *state, const tess_amg_level *level);
     /* level->strength and level->all_strong, as tess_amg_strength. */
     tess_status (*strength)(void *state, double threshold, tess_amg_level *level);
+    /* The values of level->tentative, whose pattern is given, and the next level's modes, as
+     * tess_amg_tentative. They stay on the device. `source`: the finest level's modes; on others it
+     * is not read, because the level before has made theirs. */
+    tess_status (*tentative)(void *state, const tess_mode_source *source,
+                             const tess_amg_level *level);
     /* Patterns of P, R and the coarse matrix, which the host gets without values, from A,
      * level->filtered and level->tentative. */
     tess_status (*patterns)(void *state, tess_amg_level *level, tess_matrix **coarse);
     void (*destroy)(void *state); /* NULL is fine */
-    /* The numbers, from A's and those of level->inverse and level->filtered. */
+    /* The numbers, from A's, the inverse diagonal's and those of level->filtered. */
     tess_status (*compute)(void *state, const tess_amg_level *level);
     /* Device addresses of f64 values: of P, R, and as A of the coarse matrix. */
     const void *(*values)(void *state, tess_amg_matrix which);
-    /* Vectors for Lanczos' method with an f64 plan of the level's A. TESS_ERR_MEMORY: no room. */
+    /* The same of the inverse diagonal, and of the next level's modes. */
+    const void *(*inverse_values)(void *state);
+    const void *(*modes)(void *state);
+    /* The same of the level's own A, which come there now where they are another's. */
+    tess_status (*own_values)(void *state, const tess_amg_level *level, const void **out);
+    /* Vectors for Lanczos' method with a plan of the level's A. Where that is f32 the products are
+     * those of the device's own A. TESS_ERR_MEMORY: no room. */
     tess_status (*open_vectors)(tess_plan *plan, const tess_amg_level *level, void **out);
     void (*close_vectors)(void *vectors);
     const tess_lanczos_ops *lanczos;

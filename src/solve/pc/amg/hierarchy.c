@@ -33,8 +33,11 @@ static void free_level(tess_amg *amg, tess_amg_level *level)
     tess_matrix_destroy(level->R);
     tess_matrix_destroy(level->AP);
     tess_aggregates_free(ctx, &level->aggregates);
-    TESS_FREE(ctx, level->diagonal.blocks, level->inverse, level->strength, level->dead,
-              level->modes, level->R_from);
+    if (level->diagonal.resident)
+        amg->device->backend->memory_free(amg->device, level->diagonal.blocks);
+    else
+        tess_free(ctx, level->diagonal.blocks);
+    TESS_FREE(ctx, level->inverse, level->strength, level->dead, level->modes, level->R_from);
 }
 
 void tess_amg_clear(tess_amg *amg)
@@ -59,11 +62,13 @@ double tess_amg_complexity(const tess_amg *amg)
 
 /* ---- The device's part ---- */
 
-static void leave_device(tess_amg *amg, tess_amg_level *level)
+/* The host goes on with the level, and has its inverse diagonal. */
+static tess_status leave_device(tess_amg *amg, tess_amg_level *level)
 {
     if (level->device)
         amg->device->backend->multigrid->destroy(level->device);
     level->device = NULL;
+    return tess_amg_need_inverse(amg, level);
 }
 
 /* What the device cannot do is the host's. Its reason is logged. */
@@ -75,8 +80,7 @@ static tess_status or_host(tess_amg *amg, tess_amg_level *level, const tess_kept
     tess_log(amg->ctx, "pc=amg: level %d is computed on the host: %s", (int)(level - amg->level),
              tess_ctx_error(amg->ctx));
     tess_error_restore(amg->ctx, kept);
-    leave_device(amg, level);
-    return TESS_OK;
+    return leave_device(amg, level);
 }
 
 /* The device takes the level, unless it has no room for it or no kernel. Factors of a level and
@@ -101,24 +105,52 @@ tess_status tess_amg_need_values(const tess_amg *amg, tess_amg_level *level)
     const tess_backend *backend = amg->device->backend;
     if (!level->elsewhere)
         return TESS_OK;
-    TESS_TRY(backend->memory_copy_from(amg->device, level->A->values,
-                                       backend->multigrid->values(level[-1].device, AMG_MATRIX_A),
-                                       (size_t)tess_matrix_stored(level->A) * sizeof(double)));
+    if (level == amg->level) { /* the plan's, which are only read */
+        TESS_TRY(tess_plan_host_values(amg->plan));
+        level->A->values = tess_plan_present(amg->plan).values;
+    } else {
+        TESS_TRY(
+            backend->memory_copy_from(amg->device, level->A->values,
+                                      backend->multigrid->values(level[-1].device, AMG_MATRIX_A),
+                                      (size_t)tess_matrix_stored(level->A) * sizeof(double)));
+    }
     level->elsewhere = false;
     return TESS_OK;
+}
+
+/* The device and the host round differently, so both have the host's afterwards. */
+tess_status tess_amg_need_inverse(const tess_amg *amg, tess_amg_level *level)
+{
+    if (!level->inverse_elsewhere)
+        return TESS_OK;
+    TESS_TRY(tess_amg_need_values(amg, level));
+    TESS_TRY(tess_amg_invert_diagonal(amg->ctx, level));
+    if (level->device)
+        TESS_TRY(amg->device->backend->multigrid->put_inverse(level->device, level));
+    level->inverse_elsewhere = false;
+    return TESS_OK;
+}
+
+static tess_status invert_diagonal(tess_amg *amg, tess_amg_level *level)
+{
+    bool singular = false;
+    level->inverse_elsewhere = level->device != NULL;
+    if (level->device)
+        TESS_TRY(amg->device->backend->multigrid->inverse(level->device, level, &singular));
+    if (singular)
+        return tess_amg_need_inverse(amg, level);
+    return level->device ? TESS_OK : tess_amg_invert_diagonal(amg->ctx, level);
 }
 
 /* Inverse diagonal and eigenvalue of a level, from A's numbers; `plan` is the finest level's. */
 static tess_status measure(tess_amg *amg, tess_plan *plan, tess_amg_level *level)
 {
     tess_plan *own = level == amg->level ? plan : level->plan;
-    const bool single = own->matrix->type != TESS_F64;
-    if (!level->device || single)
+    if (!level->device)
         TESS_TRY(tess_amg_need_values(amg, level));
-    TESS_TRY(level->device ? amg->device->backend->multigrid->inverse(level->device, level)
-                           : tess_amg_invert_diagonal(amg->ctx, level));
+    TESS_TRY(invert_diagonal(amg, level));
     tess_amg_count_time(amg, AMG_DIAGONAL);
-    TESS_TRY(tess_amg_largest(amg, single ? NULL : own, level));
+    TESS_TRY(tess_amg_largest(amg, own, level));
     tess_amg_count_time(amg, AMG_EIGENVALUE);
     return TESS_OK;
 }
@@ -175,9 +207,26 @@ static tess_status make_patterns(tess_amg *amg, tess_amg_level *level, tess_matr
     if (level->device)
         TESS_TRY(or_host(amg, level, &kept,
                          amg->device->backend->multigrid->patterns(level->device, level, coarse)));
+    if (!level->device && !level->tentative->values)
+        TESS_TRY(tess_amg_tentative_on_host(amg, level));
     if (!level->device)
         TESS_TRY(tess_amg_patterns(amg->ctx, level, coarse));
     tess_amg_count_time(amg, AMG_PATTERNS);
+    return TESS_OK;
+}
+
+static tess_status make_tentative(tess_amg *amg, tess_amg_level *level)
+{
+    const tess_kept_error kept = tess_error_keep(amg->ctx);
+    TESS_TRY(tess_amg_tentative_pattern(amg->ctx, amg->modes, level));
+    level[1].modes_length = level->tentative->cols;
+    if (level->device)
+        TESS_TRY(or_host(
+            amg, level, &kept,
+            amg->device->backend->multigrid->tentative(level->device, &amg->mode_source, level)));
+    if (!level->device)
+        TESS_TRY(tess_amg_tentative_on_host(amg, level));
+    tess_amg_count_time(amg, AMG_TENTATIVE);
     return TESS_OK;
 }
 
@@ -206,16 +255,11 @@ static tess_status group(tess_amg *amg, double threshold, tess_amg_level *level,
 static tess_status coarsen(tess_amg *amg, double threshold, tess_amg_level *level,
                            tess_amg_level *next)
 {
-    tess_ctx *ctx = amg->ctx;
     bool pays;
     TESS_TRY(group(amg, threshold, level, &pays));
-    if (!pays) {
-        leave_device(amg, level);
-        return TESS_OK;
-    }
-    TESS_TRY(tess_amg_tentative(ctx, amg->modes, level, &next->modes));
-    next->modes_length = level->aggregates.count * amg->modes;
-    tess_amg_count_time(amg, AMG_TENTATIVE);
+    if (!pays)
+        return leave_device(amg, level);
+    TESS_TRY(make_tentative(amg, level));
     TESS_TRY(make_patterns(amg, level, &next->A));
     next->owns_A = true;
     return coarsen_values(amg, level, next);
@@ -235,8 +279,8 @@ static tess_status build_levels(tess_plan *plan, const tess_pc *pc, tess_amg *am
     amg->levels = 1;
     while (amg->levels < TESS_AMG_LEVELS && !small_enough(pc, amg->level[amg->levels - 1].A)) {
         tess_amg_level *level = &amg->level[amg->levels - 1], *next = level + 1;
-        TESS_TRY(tess_amg_put_matrix(plan, pc, amg, level));
         TESS_TRY(place_level(amg, plan, level));
+        TESS_TRY(tess_amg_put_matrix(plan, pc, amg, level));
         TESS_TRY(measure(amg, plan, level));
         TESS_TRY(coarsen(amg, threshold, level, next));
         if (!next->A)
@@ -249,25 +293,29 @@ static tess_status build_levels(tess_plan *plan, const tess_pc *pc, tess_amg *am
         TESS_TRY(tess_amg_need_values(amg, last));
         TESS_TRY(tess_amg_invert_bottom(amg->ctx, last->A, amg->symmetric, &amg->bottom));
         tess_amg_count_time(amg, AMG_BOTTOM);
-    } else if (!last->inverse) {
+    } else if (!last->inverse && !last->inverse_elsewhere) {
         TESS_TRY(tess_amg_put_matrix(plan, pc, amg, last));
         TESS_TRY(measure(amg, plan, last));
     }
     return TESS_OK;
 }
 
-/* Sets level 0's A in double precision: the plan's arrays, or a copy. */
+/* Sets level 0's A in double precision: the plan's arrays, or a copy. Values that the device has
+ * come to the host once they are needed there. */
 static tess_status finest(tess_plan *plan, tess_amg *amg)
 {
     tess_amg_level *level = &amg->level[0];
-    const tess_matrix present = tess_plan_present(plan);
     tess_matrix *A;
-    if (present.type == TESS_F64) {
+    amg->plan = plan;
+    level->elsewhere = plan->matrix->type == TESS_F64;
+    if (level->elsewhere) {
         TESS_TRY(TESS_ALLOC(amg->ctx, 1, &A));
-        *A = present;
+        *A = tess_plan_present(plan);
         A->ownership = TESS_OWNERSHIP_BORROW;
         A->coordinates = NULL;
     } else {
+        TESS_TRY(tess_plan_host_values(plan));
+        const tess_matrix present = tess_plan_present(plan);
         TESS_TRY(tess_matrix_to_type(amg->ctx, &present, TESS_F64, &A));
     }
     if (level->owns_A)
@@ -297,7 +345,9 @@ tess_status tess_amg_build(tess_plan *plan, tess_pc *pc, tess_amg *amg)
     amg->device = plan->device;
     TESS_TRY(find_host(plan, amg));
     TESS_TRY(finest(plan, amg));
-    TESS_TRY(tess_amg_modes(pc, plan->matrix, &amg->modes, &level->modes_length, &level->modes));
+    TESS_TRY(tess_amg_find_modes(pc, plan->matrix, &amg->mode_source));
+    amg->modes = amg->mode_source.count;
+    level->modes_length = level->A->block_rows * level->A->block_height;
     tess_amg_count_time(amg, AMG_MODES);
     TESS_TRY(build_levels(plan, pc, amg));
     return tess_amg_put_levels(pc, amg);

@@ -11,7 +11,7 @@
  */
 #include "solve/pc/amg/device.h"
 
-enum { STEPS = 10, CHUNKS = 64 };
+enum { STEPS = 8, CHUNKS = 64 };
 
 /* ---- The tridiagonal matrix ---- */
 
@@ -92,27 +92,38 @@ static double sum_of(const lanczos *s)
     return sum;
 }
 
+/* r = r - factor q and z = D^-1 r of some block rows. Returns their part of r.z. */
+static inline __attribute__((always_inline)) double scale_rows(const lanczos *s, int64_t first,
+                                                               int64_t last, const int32_t b)
+{
+    double sum = 0;
+    for (int64_t i = first; i < last; i++) {
+        const double *inverse = s->level->inverse + i * b * b, *q = s->q + i * b;
+        double *r = s->r + i * b;
+        for (int32_t p = 0; p < b; p++)
+            r[p] -= s->factor * q[p];
+        for (int32_t p = 0; p < b; p++) {
+            double z = 0;
+            for (int32_t l = 0; l < b; l++)
+                z += inverse[l * b + p] * r[l];
+            s->z[i * b + p] = z;
+            sum += z * r[p];
+        }
+    }
+    return sum;
+}
+
 static void scale_chunks(void *arg, tess_range range)
 {
     lanczos *s = arg;
     const int32_t b = s->level->A->block_height;
     const int64_t rows = s->level->A->block_rows;
     for (int64_t c = range.first; c < range.last; c++) {
-        double sum = 0;
-        for (int64_t i = rows * c / CHUNKS; i < rows * (c + 1) / CHUNKS; i++) {
-            const double *inverse = s->level->inverse + i * b * b, *q = s->q + i * b;
-            double *r = s->r + i * b;
-            for (int32_t p = 0; p < b; p++)
-                r[p] -= s->factor * q[p];
-            for (int32_t p = 0; p < b; p++) {
-                double z = 0;
-                for (int32_t l = 0; l < b; l++)
-                    z += inverse[l * b + p] * r[l];
-                s->z[i * b + p] = z;
-                sum += z * r[p];
-            }
-        }
-        s->part[c] = sum;
+        const int64_t first = rows * c / CHUNKS, last = rows * (c + 1) / CHUNKS;
+        s->part[c] = b == 1   ? scale_rows(s, first, last, 1)
+                     : b == 3 ? scale_rows(s, first, last, 3)
+                     : b == 6 ? scale_rows(s, first, last, 6)
+                              : scale_rows(s, first, last, b);
     }
 }
 
@@ -192,6 +203,9 @@ static tess_status on_host(tess_amg *amg, tess_plan *plan, tess_amg_level *level
     tess_plan *own = NULL;
     double *vectors = NULL;
     tess_status status;
+    TESS_TRY(tess_amg_need_inverse(amg, level));
+    if (!plan)
+        TESS_TRY(tess_amg_need_values(amg, level));
     if (!plan)
         TESS_TRY(tess_plan_create(ctx, level->A, amg->host, &plain, &own));
     s.plan = plan ? plan : own;
@@ -213,14 +227,15 @@ cleanup:
 tess_status tess_amg_largest(tess_amg *amg, tess_plan *plan, tess_amg_level *level)
 {
     const tess_amg_device_ops *ops = amg->device->backend->multigrid;
-    if (!ops || !plan)
-        return on_host(amg, plan, level);
+    tess_plan *exact = plan->matrix->type == TESS_F64 ? plan : NULL;
+    if (!ops || (!exact && !level->device))
+        return on_host(amg, exact, level);
     void *vectors;
     const tess_kept_error kept = tess_error_keep(amg->ctx);
     tess_status status = ops->open_vectors(plan, level, &vectors);
     if (status == TESS_ERR_MEMORY) {
         tess_error_restore(amg->ctx, &kept);
-        return on_host(amg, plan, level);
+        return on_host(amg, exact, level);
     }
     TESS_TRY(status);
     status = iterate(ops->lanczos, vectors, &level->largest);

@@ -20,8 +20,9 @@ static void put_blocks(void *arg, tess_range range)
 
 /* Stores the inverse diagonal divided by the largest eigenvalue. The smoother's polynomial is then
  * made for eigenvalues up to 1, and new values change no number of a cycle's steps. */
-static tess_status put_diagonal(const tess_pc *pc, tess_amg_level *level)
+static tess_status put_diagonal(const tess_pc *pc, const tess_amg *amg, tess_amg_level *level)
 {
+    const tess_backend *backend = amg->device->backend;
     const int32_t b = level->A->block_height;
     const int64_t count = level->A->block_rows * b * b;
     const double factor = 1 / (beyond * level->largest);
@@ -29,13 +30,30 @@ static tess_status put_diagonal(const tess_pc *pc, tess_amg_level *level)
     diagonal->type = pc->type;
     diagonal->block = b;
     diagonal->bytes = (size_t)count * tess_type_size(pc->type);
+    diagonal->resident = level->device != NULL;
+    if (diagonal->resident && !diagonal->blocks)
+        TESS_TRY(backend->memory_alloc(amg->device, diagonal->bytes, &diagonal->blocks));
+    if (diagonal->resident)
+        return backend->memory_convert(level->plan, count, factor,
+                                       backend->multigrid->inverse_values(level->device), TESS_F64,
+                                       false, diagonal->blocks, pc->type);
     if (!diagonal->blocks)
         TESS_TRY(tess_alloc_bytes(pc->ctx, count, tess_type_size(pc->type), &diagonal->blocks));
     tess_for(pc->ctx, count, put_blocks, &(struct put_blocks){diagonal, level->inverse, factor});
     return TESS_OK;
 }
 
-static const tess_plan_options guess = {.effort = TESS_EFFORT_ESTIMATE};
+/* A device that makes levels takes its first guess, because a search prices every kernel's storage
+ * of every matrix of every level. On a CPU, levels of 1 x 1 blocks take BSR: a search for shapes
+ * takes as long as the rest of the set-up, and a solve of a few iterations does not pay for it. */
+static const tess_plan_options *options_for(const tess_device *device, const tess_matrix *A)
+{
+    static const tess_plan_options estimate = {.effort = TESS_EFFORT_ESTIMATE};
+    static const tess_plan_options first = {.effort = TESS_EFFORT_ESTIMATE, .reproducible = 1};
+    static const tess_plan_options plain = {.effort = TESS_EFFORT_ESTIMATE, .format = "bsr"};
+    const bool host = device->threads > 0, scalars = A->block_height == 1 && A->block_width == 1;
+    return device->backend->multigrid ? &first : host && scalars ? &plain : &estimate;
+}
 
 /* Makes the plan of a matrix in the preconditioner's precision, or gives it new values. */
 static tess_status put_plan(tess_device *device, const tess_pc *pc, tess_matrix *from,
@@ -56,15 +74,14 @@ static tess_status put_plan(tess_device *device, const tess_pc *pc, tess_matrix 
     }
     if (*plan)
         return tess_plan_update_values(*plan, used->values);
-    return tess_plan_create(pc->ctx, used, device, &guess, plan);
+    return tess_plan_create(pc->ctx, used, device, options_for(device, used), plan);
 }
 
-/* Gives a plan new values that `owner` has on the device. They do not pass the host. */
-static tess_status put_values(const tess_amg *amg, const tess_pc *pc, const tess_amg_level *owner,
-                              tess_amg_matrix which, void **converted, tess_plan *plan)
+/* Gives a plan new values that are on the device. They do not pass the host. */
+static tess_status put_values(const tess_amg *amg, const tess_pc *pc, const void *values,
+                              void **converted, tess_plan *plan)
 {
     const tess_backend *backend = amg->device->backend;
-    const void *values = backend->multigrid->values(owner->device, which);
     const int64_t count = tess_matrix_stored(plan->matrix);
     if (pc->type != TESS_F64) {
         if (!*converted)
@@ -88,7 +105,8 @@ static tess_status create_bare(tess_device *device, const tess_pc *pc, const tes
     bare->values = NULL;
     bare->coordinates = NULL;
     bare->ownership = TESS_OWNERSHIP_BORROW;
-    const tess_status status = tess_plan_create(pc->ctx, bare, device, &guess, plan);
+    const tess_status status =
+        tess_plan_create(pc->ctx, bare, device, options_for(device, bare), plan);
     if (status == TESS_OK)
         *copy = bare;
     else
@@ -96,42 +114,71 @@ static tess_status create_bare(tess_device *device, const tess_pc *pc, const tes
     return status;
 }
 
-/* Makes or updates the plan of a matrix whose values `owner` has on the device. Storage that the
- * device cannot fill is made from a copy on the host. */
-static tess_status put_from_device(tess_amg *amg, const tess_pc *pc, const tess_amg_level *owner,
-                                   tess_amg_matrix which, tess_matrix *from, void **converted,
-                                   tess_matrix **copy, tess_plan **plan)
+/* A matrix of a level, with its plan. */
+typedef struct planned {
+    tess_amg_matrix which;
+    tess_matrix *from, **copy;
+    tess_plan **plan;
+} planned;
+
+static planned plan_of(tess_amg_level *level, tess_amg_matrix which)
 {
-    const tess_backend *backend = amg->device->backend;
-    if (!*plan) {
+    const planned all[AMG_MATRICES] = {
+        [AMG_MATRIX_A] = {which, level->A, &level->cycle_A, &level->plan},
+        [AMG_MATRIX_P] = {which, level->P, &level->cycle_P, &level->P_plan},
+        [AMG_MATRIX_R] = {which, level->R, &level->cycle_R, &level->R_plan},
+    };
+    return all[which];
+}
+
+/* The matrix's values come to the host. `values` are where the device has them. */
+static tess_status bring_values(const tess_amg *amg, tess_amg_level *level, const planned *m,
+                                const void *values)
+{
+    if (m->which == AMG_MATRIX_A)
+        return tess_amg_need_values(amg, level);
+    return amg->device->backend->memory_copy_from(
+        amg->device, m->from->values, values, (size_t)tess_matrix_stored(m->from) * sizeof(double));
+}
+
+/* Makes or updates the plan of a matrix whose `values` are on the device. Storage that the device
+ * cannot fill is made from a copy on the host. */
+static tess_status put_from_device(const tess_amg *amg, const tess_pc *pc, tess_amg_level *level,
+                                   tess_amg_matrix which, const void *values)
+{
+    const planned m = plan_of(level, which);
+    if (!*m.plan) {
         const tess_kept_error kept = tess_error_keep(amg->ctx);
-        const tess_status status = create_bare(amg->device, pc, from, copy, plan);
+        const tess_status status = create_bare(amg->device, pc, m.from, m.copy, m.plan);
         if (status == TESS_ERR_UNSUPPORTED) {
             tess_error_restore(amg->ctx, &kept);
-            TESS_TRY(backend->memory_copy_from(amg->device, from->values,
-                                               backend->multigrid->values(owner->device, which),
-                                               (size_t)tess_matrix_stored(from) * sizeof(double)));
-            return put_plan(amg->device, pc, from, copy, plan);
+            TESS_TRY(bring_values(amg, level, &m, values));
+            return put_plan(amg->device, pc, m.from, m.copy, m.plan);
         }
         TESS_TRY(status);
     }
-    return put_values(amg, pc, owner, which, converted, *plan);
+    return put_values(amg, pc, values, &level->converted[which], *m.plan);
 }
 
 tess_status tess_amg_put_matrix(tess_plan *plan, const tess_pc *pc, tess_amg *amg,
                                 tess_amg_level *level)
 {
-    const tess_amg_level *above = level - 1;
-    if (level == amg->level && plan->matrix->type == pc->type) {
+    const tess_amg_device_ops *ops = amg->device->backend->multigrid;
+    const bool finest = level == amg->level;
+    const void *values = NULL;
+    if (finest && plan->matrix->type == pc->type) {
         level->plan = plan;
         return TESS_OK;
     }
     level->owns_plan = true;
-    if (level > amg->level && above->device)
-        TESS_TRY(put_from_device(amg, pc, above, AMG_MATRIX_A, level->A,
-                                 &level->converted[AMG_MATRIX_A], &level->cycle_A, &level->plan));
+    if (finest && level->device)
+        TESS_TRY(ops->own_values(level->device, level, &values));
+    else if (!finest && level[-1].device)
+        values = ops->values(level[-1].device, AMG_MATRIX_A);
     else
-        TESS_TRY(put_plan(plan->device, pc, level->A, &level->cycle_A, &level->plan));
+        TESS_TRY(tess_amg_need_values(amg, level));
+    TESS_TRY(values ? put_from_device(amg, pc, level, AMG_MATRIX_A, values)
+                    : put_plan(amg->device, pc, level->A, &level->cycle_A, &level->plan));
     tess_amg_count_time(amg, AMG_PLANS_OF_A);
     return TESS_OK;
 }
@@ -140,14 +187,12 @@ tess_status tess_amg_put_matrix(tess_plan *plan, const tess_pc *pc, tess_amg *am
 static tess_status put_transfer(tess_amg *amg, const tess_pc *pc, tess_amg_level *level,
                                 tess_amg_matrix which)
 {
-    const bool down = which == AMG_MATRIX_R;
-    tess_matrix *from = down ? level->R : level->P;
-    tess_matrix **copy = down ? &level->cycle_R : &level->cycle_P;
-    tess_plan **plan = down ? &level->R_plan : &level->P_plan;
-    TESS_TRY(level->device ? put_from_device(amg, pc, level, which, from, &level->converted[which],
-                                             copy, plan)
-                           : put_plan(amg->device, pc, from, copy, plan));
-    tess_amg_count_time(amg, down ? AMG_PLANS_OF_R : AMG_PLANS_OF_P);
+    const planned m = plan_of(level, which);
+    TESS_TRY(level->device
+                 ? put_from_device(amg, pc, level, which,
+                                   amg->device->backend->multigrid->values(level->device, which))
+                 : put_plan(amg->device, pc, m.from, m.copy, m.plan));
+    tess_amg_count_time(amg, which == AMG_MATRIX_R ? AMG_PLANS_OF_R : AMG_PLANS_OF_P);
     return TESS_OK;
 }
 
@@ -161,7 +206,7 @@ static tess_status put_level(const tess_pc *pc, tess_amg *amg, int i)
         tess_amg_count_time(amg, AMG_BOTTOM);
         return TESS_OK;
     }
-    TESS_TRY(amg->smoother == TESS_SMOOTHER_CHEBYSHEV ? put_diagonal(pc, level)
+    TESS_TRY(amg->smoother == TESS_SMOOTHER_CHEBYSHEV ? put_diagonal(pc, amg, level)
                                                       : tess_amg_smoother_of(pc, amg, level));
     tess_amg_count_time(amg, AMG_SMOOTHERS);
     if (last)

@@ -75,53 +75,50 @@ static inline __attribute__((always_inline)) void smooth_block(const double *res
     }
 }
 
-static void smooth(const double *inverse, double omega, int32_t b, int32_t k, double *block)
-{
-    switch (b) {
-    case 1:
-        smooth_block(inverse, omega, 1, k, block);
-        break;
-    case 2:
-        smooth_block(inverse, omega, 2, k, block);
-        break;
-    case 3:
-        smooth_block(inverse, omega, 3, k, block);
-        break;
-    case 6:
-        smooth_block(inverse, omega, 6, k, block);
-        break;
-    default:
-        smooth_block(inverse, omega, b, k, block);
-    }
-}
-
 double tess_amg_omega(const tess_amg_level *level)
 {
     return 4.0 / 3 / level->largest;
 }
 
-static void smooth_row(void *prolongator, const void *level_of, int64_t i)
+/* The rows of A times the tentative prolongator become those of P. */
+static inline __attribute__((always_inline)) void
+smooth_rows(const tess_amg_level *level, tess_range rows, const int32_t b, const int32_t k)
 {
-    const tess_amg_level *level = level_of;
-    const tess_matrix *Q = level->tentative, *P = prolongator;
-    const double omega = tess_amg_omega(level);
-    const int32_t b = Q->block_height, k = Q->block_width;
+    const tess_matrix *Q = level->tentative, *P = level->P;
+    const double omega = tess_amg_omega(level), *from = Q->values;
     const int64_t size = (int64_t)b * k;
     double *values = P->values;
-    for (int64_t l = P->row_offsets[i]; l < P->row_offsets[i + 1]; l++)
-        smooth(level->inverse + i * b * b, omega, b, k, values + l * size);
-    if (Q->row_offsets[i + 1] == Q->row_offsets[i])
-        return;
-    const int64_t own = tess_matrix_find(P, i, Q->columns[Q->row_offsets[i]]);
-    const double *from = (const double *)Q->values + Q->row_offsets[i] * size;
-    for (int64_t p = 0; p < size; p++)
-        values[own * size + p] += from[p];
+    for (int64_t i = rows.first; i < rows.last; i++) {
+        for (int64_t l = P->row_offsets[i]; l < P->row_offsets[i + 1]; l++)
+            smooth_block(level->inverse + i * b * b, omega, b, k, values + l * size);
+        for (int64_t l = Q->row_offsets[i]; l < Q->row_offsets[i + 1]; l++) {
+            const int64_t own = tess_matrix_find(P, i, Q->columns[l]);
+            for (int64_t p = 0; p < size; p++)
+                values[own * size + p] += from[l * size + p];
+        }
+    }
+}
+
+static void smooth(void *arg, tess_range rows)
+{
+    const tess_amg_level *level = arg;
+    const int32_t b = level->P->block_height, k = level->P->block_width;
+    if (b == 1 && k == 1)
+        smooth_rows(level, rows, 1, 1);
+    else if (b == 2)
+        smooth_rows(level, rows, 2, k);
+    else if (b == 3)
+        smooth_rows(level, rows, 3, k);
+    else if (b == 6)
+        smooth_rows(level, rows, 6, k);
+    else
+        smooth_rows(level, rows, b, k);
 }
 
 tess_status tess_amg_prolong(tess_ctx *ctx, tess_amg_level *level)
 {
     TESS_TRY(tess_multiply_values(ctx, level->filtered ? level->filtered : level->A,
                                   level->tentative, level->P));
-    tess_for_each(ctx, level->P->block_rows, 0, smooth_row, level->P, level);
+    tess_for(ctx, level->P->block_rows, smooth, level);
     return TESS_OK;
 }

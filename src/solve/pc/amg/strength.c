@@ -4,6 +4,8 @@
 static double block_norm(const double *block, int64_t size)
 {
     double sum = 0;
+    if (size == 1)
+        return fabs(block[0]);
     for (int64_t i = 0; i < size; i++)
         sum += block[i] * block[i];
     return sqrt(sum);
@@ -151,6 +153,18 @@ tess_status tess_amg_filter(tess_ctx *ctx, tess_amg_level *level)
     return TESS_OK;
 }
 
+/* What a weak entry is multiplied by before it is added to the diagonal of its row. A scalar's
+ * first mode keeps the product with its row: a_ij m_j = (a_ij m_j / m_i) m_i. Blocks are added as
+ * they are. */
+static double weight(const tess_amg_level *level, int64_t row, int64_t column)
+{
+    static const double most = 16; /* a mode that is almost 0 must not spoil the diagonal */
+    if (level->A->block_height != 1 || !level->modes)
+        return 1;
+    const double ratio = level->modes[column] / level->modes[row];
+    return fabs(ratio) <= most && fabs(ratio) >= 1 / most ? ratio : 1;
+}
+
 /* Copies strong blocks, and adds weak ones to the diagonal block of their row. */
 static void filter_values(void *arg, tess_range range)
 {
@@ -165,8 +179,9 @@ static void filter_values(void *arg, tess_range range)
         int64_t at = F->row_offsets[i];
         for (int64_t k = A->row_offsets[i]; k < A->row_offsets[i + 1]; k++) {
             if (A->columns[k] == i || !is_kept(level, i, k)) {
+                const double factor = weight(level, i, A->columns[k]);
                 for (int64_t p = 0; p < size; p++)
-                    diagonal[p] += from[k * size + p];
+                    diagonal[p] += factor * from[k * size + p];
                 continue;
             }
             if (F->columns[at] == i)

@@ -6,7 +6,7 @@
  * Every column is orthogonalised twice by Gram-Schmidt. A column that depends on the ones before it
  * becomes 0, and its coarse row is dead.
  */
-#include "solve/pc/amg/amg.h"
+#include "solve/pc/amg/device.h"
 
 /* A column depends on others where orthogonalising leaves less than this share of its norm. */
 static const double spanned = 1e-10;
@@ -100,30 +100,64 @@ static void put_columns(void *prolongator, const void *groups, int64_t i)
         Q->columns[Q->row_offsets[i]] = g;
 }
 
-tess_status tess_amg_tentative(tess_ctx *ctx, int32_t modes, tess_amg_level *level,
-                               double **coarse_modes)
+tess_status tess_amg_tentative_pattern(tess_ctx *ctx, int32_t modes, tess_amg_level *level)
 {
     const tess_matrix *A = level->A;
     const tess_aggregates *groups = &level->aggregates;
-    const int32_t b = A->block_height;
-    const int64_t room = largest_group(groups) * b * modes;
-    const int shares = ctx->threads;
-    double *coarse = NULL, *scratch = NULL;
+    tess_matrix *Q;
     tess_status status;
-    TESS_TRY_CLEAN(tess_matrix_allocate(ctx, TESS_F64, A->rows, groups->count * modes, b, modes,
-                                        groups->offsets[groups->count], &level->tentative));
-    TESS_TRY_CLEAN(TESS_ALLOC(ctx, groups->count * modes, &level->dead));
-    TESS_TRY_CLEAN(TESS_CALLOC(ctx, groups->count * modes * modes, &coarse));
-    TESS_TRY_CLEAN(TESS_ALLOC(ctx, room * shares, &scratch));
-    tess_matrix *Q = level->tentative;
+    TESS_TRY(tess_matrix_head(ctx, TESS_F64, A->rows, groups->count * modes, A->block_height, modes,
+                              groups->offsets[groups->count], &Q));
+    TESS_TRY_CLEAN(TESS_CALLOC(ctx, Q->block_rows + 1, &Q->row_offsets));
+    TESS_TRY_CLEAN(TESS_ALLOC(ctx, Q->blocks, &Q->columns));
     tess_for_each(ctx, A->block_rows, 0, count_blocks, Q, groups);
     tess_counts_to_offsets(Q->row_offsets, A->block_rows);
     tess_for_each(ctx, A->block_rows, 0, put_columns, Q, groups);
-    tess_for(ctx, level->aggregates.count, do_groups,
+    level->tentative = Q;
+    return TESS_OK;
+cleanup:
+    tess_matrix_destroy(Q);
+    return status;
+}
+
+tess_status tess_amg_tentative(tess_ctx *ctx, tess_amg_level *level, double **coarse_modes)
+{
+    const tess_aggregates *groups = &level->aggregates;
+    tess_matrix *Q = level->tentative;
+    const int32_t b = Q->block_height, modes = Q->block_width;
+    const int64_t room = largest_group(groups) * b * modes;
+    double *coarse = NULL, *scratch = NULL;
+    tess_status status;
+    TESS_TRY_CLEAN(tess_alloc_bytes(ctx, tess_matrix_stored(Q), sizeof(double), &Q->values));
+    TESS_TRY_CLEAN(TESS_ALLOC(ctx, groups->count * modes, &level->dead));
+    TESS_TRY_CLEAN(TESS_CALLOC(ctx, groups->count * modes * modes, &coarse));
+    TESS_TRY_CLEAN(TESS_ALLOC(ctx, room * ctx->threads, &scratch));
+    tess_for(ctx, groups->count, do_groups,
              &(struct do_groups){level, modes, scratch, room, coarse});
     *coarse_modes = coarse;
     coarse = NULL;
 cleanup:
     TESS_FREE(ctx, coarse, scratch);
     return status;
+}
+
+/* A level's modes come to the host. */
+static tess_status need_modes(const tess_amg *amg, tess_amg_level *level)
+{
+    const tess_backend *backend = amg->device->backend;
+    if (level->modes)
+        return TESS_OK;
+    if (level == amg->level)
+        return tess_amg_make_modes(amg->ctx, &amg->mode_source, &level->modes);
+    const int64_t count = level->modes_length * amg->modes;
+    TESS_TRY(TESS_ALLOC(amg->ctx, count, &level->modes));
+    return backend->memory_copy_from(amg->device, level->modes,
+                                     backend->multigrid->modes(level[-1].device),
+                                     (size_t)count * sizeof(double));
+}
+
+tess_status tess_amg_tentative_on_host(const tess_amg *amg, tess_amg_level *level)
+{
+    TESS_TRY(need_modes(amg, level));
+    return tess_amg_tentative(amg->ctx, level, &level[1].modes);
 }

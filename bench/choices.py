@@ -1,0 +1,232 @@
+#!/usr/bin/env python3
+"""docs/performance/choices.md: what plans take that measure nothing, at every block size.
+
+    bench/choices.py measure TESSERA --results FILE [--device cuda] [--seconds N] [--blocks 1-64] [--types f64,f32] [--matrices DIR]
+    bench/choices.py held TESSERA --results FILE [--device profile:h200] [--seconds N]
+    bench/choices.py page bench/results/choices-*.json > docs/performance/choices.md
+
+`measure` runs `tessera bench --few` on 27- and 7-point stencils and on patterns of --matrices with every entry made a block. All
+kernels of a case are timed in turn in one process; the one that the estimate takes is compared with the fastest. It adds to FILE what
+is not yet in it and stops after N seconds: every block size comes once before any comes twice.
+
+`held` takes one calibrated block size after the other out of the profile and asks the model that is left for it. What it would take is
+priced by the whole profile. Nothing runs on the device: any machine will do.
+"""
+import argparse
+import datetime
+import glob
+import json
+import os
+import statistics
+import subprocess
+import tempfile
+import time
+
+from report_common import box, name_of, run, save
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+BYTES = {"cuda": 3e8, "cpu": 4e8}  # that a product moves
+COMBINATIONS = [("27 points", "f64"), ("7 points", "f32"), ("7 points", "f64"), ("27 points", "f32")]
+PATTERNS, PATTERN_BYTES = 8, (1e5, 1.5e6)  # so many files of these sizes
+HELD_BYTES = 1.5e8
+
+
+def blocks_of(text):
+    found = []
+    for part in text.split(","):
+        first, _, last = part.partition("-")
+        found += range(int(first), int(last or first) + 1)
+    return found
+
+
+def spread(blocks):
+    """Neighbours far apart: whatever time there is covers the whole range."""
+    return [b for start in range(7) for b in blocks[start::7]]
+
+
+def stencil(shape, b, real, target):
+    points = int(shape.split()[0])
+    return f"gen:stencil{points}:n={box(points, b, target, 8 if real == 'f64' else 4)},b={b}"
+
+
+def patterns(directory):
+    """Files of middling size, from the smallest to the largest of them."""
+    found = sorted((os.path.getsize(p), p) for p in glob.glob(os.path.join(directory, "*.mtx*"))) if directory else []
+    found = [p for size, p in found if PATTERN_BYTES[0] <= size <= PATTERN_BYTES[1]]
+    return found[::max(1, len(found) // PATTERNS)][:PATTERNS]
+
+
+def cases(args):
+    """(shape, b, type, input): each block size once, then again with another stencil or precision; patterns between."""
+    kind = "cuda" if args.device.startswith("cuda") else "cpu"
+    types, blocks = args.types.split(","), spread(blocks_of(args.blocks))
+    paths = patterns(args.matrices)
+    listed = []
+    for turn in range(len(COMBINATIONS)):
+        for i, b in enumerate(blocks):
+            shape, real = COMBINATIONS[(i + turn) % len(COMBINATIONS)]
+            if real in types:
+                listed.append((shape, b, real, stencil(shape, b, real, BYTES[kind])))
+            if paths and i % 6 == 5:
+                path = paths[(i // 6 + turn) % len(paths)]
+                listed.append((os.path.basename(path).split(".")[0], min(b, 16), types[turn % len(types)], f"promote:b={min(b, 16)}:{path}"))
+    return listed
+
+
+def document(args):
+    if os.path.exists(args.results):
+        return json.load(open(args.results))
+    return {"device": "", "date": str(datetime.date.today()), "cases": {}, "held": {}}
+
+
+def price(found):
+    """The estimate's kernel beside the fastest, and the fastest of each kernel."""
+    good = [c for c in found["results"] if c["outcome"] == "good"]
+    best, taken = min(good, key=lambda c: c["seconds"]), [c for c in good if c["default"]][0]
+    kernels = {}
+    for c in good:
+        kernels[c["kernel"]] = min(c["seconds"], kernels.get(c["kernel"], c["seconds"]))
+    return {"bytes": found["matrix"]["bytes"], "read_GBps": found["machine"]["read_GBps"], "best": best["seconds"], "best_name": name_of(best),
+            "taken": taken["seconds"], "taken_name": name_of(taken), "predicted": taken["predicted_seconds"], "kernels": kernels}
+
+
+def measure(args):
+    data, start = document(args), time.time()
+    for shape, b, real, source in cases(args):
+        key = f"{shape}|{b}|{real}"
+        if key in data["cases"] or time.time() - start > args.seconds:
+            continue
+        try:
+            found = run(args.tessera, "bench", source, "--device", args.device, "--type", real, "--few", "--seconds",
+                        "0.02" if args.device.startswith("cuda") else "0.08", "--rounds", "5", "--json", seconds=args.case_seconds)
+        except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
+            print(f"{key}: left out: {error}", flush=True)
+            continue
+        data["device"] = found["machine"]["device"]
+        entry = data["cases"][key] = {"shape": shape, "b": b, "type": real, "input": os.path.basename(source), **price(found)}
+        print(f"{key}: {100 * (entry['taken'] / entry['best'] - 1):.1f} % lost, {entry['taken_name']}", flush=True)
+        save(args.results, data)
+
+
+# ---- Held-out block sizes ----
+
+def predicted(args, source, real, model):
+    with tempfile.TemporaryDirectory() as directory:
+        with open(os.path.join(directory, "model.json"), "w") as out:
+            json.dump(model, out)
+        environment = dict(os.environ, TESSERA_WISDOM=os.path.join(directory, "wisdom.json"))
+        command = [args.tessera, "predict", source, "--device", args.device, "--type", real, "--json"]
+        return json.loads(subprocess.run(command, check=True, capture_output=True, env=environment).stdout)["kernels"]
+
+
+def without(profile, b):
+    """The profile less everything of one block size."""
+    made = json.loads(json.dumps(profile))
+    for model in made["devices"].values():
+        for table in ("curves", "extras"):
+            model[table] = [line for line in model[table] if line[1] != b]
+    return made
+
+
+def held(args):
+    data, start = document(args), time.time()
+    profile = json.load(open(os.path.join(ROOT, "profiles", args.device.split(":")[1] + ".json")))
+    curves = [c for model in profile["devices"].values() for c in model["curves"]]
+    calibrated = {real: sorted({c[1] for c in curves if c[1] > 0 and c[2] == real}) for real in ("f64", "f32")}
+    for real, blocks in calibrated.items():
+        for b in blocks[1:-1]:
+            for shape in ("27 points", "7 points"):
+                if time.time() - start > args.seconds:
+                    continue
+                source = stencil(shape, b, real, HELD_BYTES)
+                whole = {name_of(k): k["seconds"] for k in predicted(args, source, real, profile)}
+                taken = name_of(predicted(args, source, real, without(profile, b))[0])
+                best = min((s, n) for n, s in whole.items() if s > 0)
+                data["held"][f"{shape}|{b}|{real}"] = {"shape": shape, "b": b, "type": real, "taken": whole[taken], "taken_name": taken,
+                                                       "best": best[0], "best_name": best[1]}
+                print(f"{shape} b={b} {real}: {100 * (whole[taken] / best[0] - 1):.1f} % by the whole profile, {taken}", flush=True)
+                save(args.results, data)
+
+
+# ---- The page ----
+
+def lost(entry):
+    return 100 * (entry["taken"] / entry["best"] - 1)
+
+
+def short(name):
+    return name.split()[1] if " " in name else name
+
+
+def summary(entries):
+    losses = sorted(lost(e) for e in entries)
+    return f"{len(losses)} | {statistics.median(losses):.1f} | {losses[-1]:.1f} | {sum(l <= 5 for l in losses)}"
+
+
+def measured_section(data):
+    entries = list(data["cases"].values())
+    lines = ["| | cases | lost in the median, % | at worst, % | within 5 % |", "|---|---|---|---|---|"]
+    for shape in dict.fromkeys(e["shape"] for e in entries):
+        for real in ("f64", "f32"):
+            some = [e for e in entries if e["shape"] == shape and e["type"] == real]
+            if some:
+                lines.append(f"| {shape}, {real} | {summary(some)} |")
+    sizes = sorted({e["b"] for e in entries})
+    lines += ["", f"Block sizes {sizes[0]} to {sizes[-1]}, {len(sizes)} of them. Cases that lose most:", "",
+              "| matrix | b | type | MB | taken | lost, % | taken, % of read | best | predicted / measured |", "|---|---|---|---|---|---|---|---|---|"]
+    for e in sorted(entries, key=lost, reverse=True)[:24]:
+        reading = e["bytes"] / e["taken"] / (1e9 * e["read_GBps"])
+        lines.append(f"| {e['shape']} | {e['b']} | {e['type']} | {1e-6 * e['bytes']:.0f} | {short(e['taken_name'])} | {lost(e):.1f} | {100 * reading:.0f} | "
+                     f"{e['best_name'] if short(e['best_name']) == short(e['taken_name']) else short(e['best_name'])} | {e['predicted'] / e['taken']:.2f} |")
+    return lines
+
+
+def held_section(data):
+    entries = list(data["held"].values())
+    lines = ["Each block size in turn is taken out of the profile. The model then knows it by its neighbours only; what it would take is priced by the",
+             "whole profile. *Lost* is how much longer that takes than what the whole profile says is the fastest.", "",
+             "| | cases | lost in the median, % | at worst, % | within 5 % |", "|---|---|---|---|---|"]
+    lines += [f"| {real} | {summary([e for e in entries if e['type'] == real])} |" for real in ("f64", "f32") if any(e["type"] == real for e in entries)]
+    lines += ["", "| matrix | b | type | taken | best by the whole profile | lost, % |", "|---|---|---|---|---|---|"]
+    lines += [f"| {e['shape']} | {e['b']} | {e['type']} | {short(e['taken_name'])} | {short(e['best_name'])} | {lost(e):.1f} |"
+              for e in sorted(entries, key=lambda e: (e["type"], e["shape"], e["b"]))]
+    return lines
+
+
+def page(args):
+    out = ["# What estimates take at every block size", "",
+           "Made by `bench/choices.py page` from `bench/results/choices-*.json`. A plan made with ESTIMATE runs nothing: it takes what the model",
+           "predicts to be the fastest. Between calibrated block sizes the model interpolates, and doubts a class as far as its neighbours differ.", ""]
+    for path in args.files:
+        data = json.load(open(path))
+        name = os.path.basename(path)[len("choices-"):-len(".json")]
+        if data["cases"]:
+            out += [f"## {data['device']}, measured", "", f"`bench/choices.py measure`, {data['date']}.", "", *measured_section(data), ""]
+        if data["held"]:
+            out += [f"## {name}: block sizes held out", "", *held_section(data), ""]
+    print("\n".join(out).rstrip())
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True)
+    for name, function, device in (("measure", measure, "cuda"), ("held", held, "profile:h200")):
+        sub = commands.add_parser(name)
+        sub.set_defaults(function=function)
+        sub.add_argument("tessera")
+        sub.add_argument("--results", required=True)
+        sub.add_argument("--device", default=device)
+        sub.add_argument("--seconds", type=float, default=1e9)
+        sub.add_argument("--case-seconds", type=float, default=60)
+        sub.add_argument("--blocks", default="1-64")
+        sub.add_argument("--types", default="f64,f32")
+        sub.add_argument("--matrices", default="")
+    sub = commands.add_parser("page")
+    sub.set_defaults(function=page)
+    sub.add_argument("files", nargs="+")
+    args = parser.parse_args()
+    args.function(args)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,120 @@
+/* The descriptor of splits.cu. The shapes are the problem's, as fbcsr's are, but each is a kernel
+ * of its own and is stored as the list says. */
+#include "cuda/kernels/papers/splits.h"
+
+enum { LANES, REST, PARTS, COUNT };
+
+static const tess_cuda_param params[COUNT] = {
+    [LANES] = {"lanes", {4, 8, 32}, 3},
+    [REST] = {"rest", {2, 8, 32}, 3},
+    [PARTS] = {"parts", {1, 4}, 2},
+};
+
+enum { THREADS = 128 };
+
+/* x of a skewed block may lie shift * height columns from where the block begins. */
+static bool fits(const tess_cuda_problem *problem, const int *p)
+{
+    const int64_t most = INT32_MAX - TESS_SHAPE_SHIFT * TESS_SHAPE_SIDE;
+    (void)p;
+    if (problem->block_height != 1 || problem->block_width != 1 || !problem->shapes[0] ||
+        problem->rows > most || problem->cols > most)
+        return false;
+    const int count = tess_cuda_shapes_of(problem).count;
+    return count > 0 && count <= TESS_SPLITS_MOST;
+}
+
+/* About four cells a lane of a mean row, as if it were all in rows, and a quarter of it in the
+ * remainder. Several warps share 32 rows where there are too few rows for the device. */
+static void guess(const tess_cuda_problem *problem, int *p)
+{
+    const int64_t mean = problem->blocks / (problem->rows > 0 ? problem->rows : 1);
+    p[LANES] = mean < 24 ? 4 : mean < 96 ? 8 : 32;
+    p[REST] = mean < 48 ? 2 : mean < 384 ? 8 : 32;
+    p[PARTS] = problem->rows < 1024 * (int64_t)problem->multiprocessors ? 4 : 1;
+}
+
+static void defines(const tess_cuda_problem *problem, const int *p, char *text, size_t size)
+{
+    const tess_fbcsr_options shapes = tess_cuda_shapes_of(problem);
+    snprintf(text, size, "-DREAL=%d -DTHREADS=%d -DLANES=%d -DREST=%d -DPARTS=%d",
+             (int)tess_type_size(problem->type), THREADS, p[LANES], p[REST], p[PARTS]);
+    for (int s = 0; s < shapes.count; s++)
+        tess_append(text, size, " -DSHAPE%d=%d,%d,%d", s, (int)shapes.shape[s].height,
+                    (int)shapes.shape[s].width, (int)shapes.shape[s].shift);
+}
+
+static void layout_name(const tess_cuda_problem *problem, const int *p, char *text, size_t size)
+{
+    (void)p;
+    snprintf(text, size, "splits:%s", problem->shapes);
+}
+
+/* One split, `lanes` lanes a row of y. */
+static void launch_part(const tess_cuda_problem *problem, const tess_splits_part *part,
+                        const char *entry, int64_t lanes, const tess_cuda_call *call, double beta,
+                        tess_cuda_launch *out)
+{
+    const uint64_t value = tess_type_size(problem->type), number = sizeof(int32_t);
+    const int64_t rows = tess_ceil_div(problem->rows, TESS_SPLITS_CHUNK) * TESS_SPLITS_CHUNK;
+    tess_cuda_launch *run =
+        tess_cuda_launch_start(out, entry, tess_ceil_div(rows * lanes, THREADS), THREADS);
+    TESS_CUDA_POINTERS(run, call->arrays[SPLITS_STARTS] + (uint64_t)part->start * number,
+                       call->arrays[SPLITS_ROWS] + (uint64_t)part->block * number,
+                       call->arrays[SPLITS_COLS] + (uint64_t)part->block * number,
+                       call->arrays[SPLITS_VALUES] + (uint64_t)part->value * value, call->x,
+                       call->y);
+    TESS_CUDA_INTEGERS(run, problem->rows);
+    TESS_CUDA_NUMBERS(run, call->alpha, beta);
+}
+
+/* The remainder, where there is one, then the splits in the list's order. The first of them scales
+ * y, the others add to it. */
+static int launches(const tess_cuda_problem *problem, const int *p, const tess_cuda_layout *layout,
+                    const tess_cuda_call *call, tess_cuda_launch *out)
+{
+    static const char *const entries[] = {
+        "split_0",  "split_1",  "split_2",  "split_3",  "split_4",  "split_5",
+        "split_6",  "split_7",  "split_8",  "split_9",  "split_10", "split_11",
+        "split_12", "split_13", "split_14", "split_15",
+    };
+    const tess_splits *S = layout->format;
+    const tess_splits_part *rest = &S->part[S->count];
+    int count = 0;
+    if (problem->rows == 0)
+        return 0;
+    if (rest->blocks > 0 || S->count == 0)
+        launch_part(problem, rest, "split_rest", p[REST], call, call->beta, &out[count++]);
+    for (int s = 0; s < S->count; s++, count++) {
+        const tess_splits_part *part = &S->part[s];
+        launch_part(problem, part, entries[part->number],
+                    part->shape.height == 1 ? p[LANES] : p[PARTS], call,
+                    count == 0 ? call->beta : 1, &out[count]);
+    }
+    return count;
+}
+
+/* fbcsr has the same entries in fewer launches and reads y once. This kernel is there to be asked
+ * for, and for an exhaustive search. */
+static bool worth(const tess_cuda_problem *problem)
+{
+    (void)problem;
+    return false;
+}
+
+const tess_cuda_kernel tess_cuda_kernel_splits = {
+    .name = "splits",
+    .source = "splits.cu",
+    .format = "splits",
+    .op = TESS_CUDA_SPMV,
+    .takes_shapes = true,
+    .keeps_shapes = true,
+    .params = params,
+    .param_count = COUNT,
+    .fits = fits,
+    .guess = guess,
+    .worth = worth,
+    .defines = defines,
+    .layout_name = layout_name,
+    .launches = launches,
+};
