@@ -167,6 +167,8 @@ tess_status tess_amg_make_modes(tess_ctx *ctx, const tess_mode_source *source, d
 tess_status tess_amg_tentative_pattern(tess_ctx *ctx, int32_t modes, tess_amg_level *level);
 /* Fills in its values and makes level->dead from level->modes, and the modes of the next level. */
 tess_status tess_amg_tentative(tess_ctx *ctx, tess_amg_level *level, double **coarse_modes);
+/* A level's modes come to the host. */
+tess_status tess_amg_need_modes(const tess_amg *amg, tess_amg_level *level);
 /* The same of a level of the hierarchy, whose modes come to the host. */
 tess_status tess_amg_tentative_on_host(const tess_amg *amg, tess_amg_level *level);
 

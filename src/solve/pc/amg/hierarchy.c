@@ -175,6 +175,8 @@ static tess_status coarsen_values(tess_amg *amg, tess_amg_level *level, tess_amg
 {
     if (level->filtered || !level->device)
         TESS_TRY(tess_amg_need_values(amg, level));
+    if (level->filtered && level->A->block_height == 1)
+        TESS_TRY(tess_amg_need_modes(amg, level));
     if (level->filtered)
         tess_amg_filter_values(amg->ctx, level);
     TESS_TRY(level->device ? amg->device->backend->multigrid->compute(level->device, level)

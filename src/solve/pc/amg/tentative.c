@@ -141,8 +141,7 @@ cleanup:
     return status;
 }
 
-/* A level's modes come to the host. */
-static tess_status need_modes(const tess_amg *amg, tess_amg_level *level)
+tess_status tess_amg_need_modes(const tess_amg *amg, tess_amg_level *level)
 {
     const tess_backend *backend = amg->device->backend;
     if (level->modes)
@@ -158,6 +157,6 @@ static tess_status need_modes(const tess_amg *amg, tess_amg_level *level)
 
 tess_status tess_amg_tentative_on_host(const tess_amg *amg, tess_amg_level *level)
 {
-    TESS_TRY(need_modes(amg, level));
+    TESS_TRY(tess_amg_need_modes(amg, level));
     return tess_amg_tentative(amg->ctx, level, &level[1].modes);
 }
