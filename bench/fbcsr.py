@@ -59,9 +59,9 @@ beyond every cache.
 * Shapes are those of `auto`, which has one list for splits and another for slices (formats.md). With *none*, a plan in the format
   is CSR's, or refused on a GPU, and there is nothing to time.
 
-The H200's times are of one run of one revision, all 114 matrices with the best BSR and cuSPARSE's CSR in 165 s: the kernels and
-lists of 66f81ab, timed and planned by 08af4f0. These results do not say what slices store, so that these columns are empty until
-they are measured or counted (`--describe`) again. On a GPU our CSR is the fastest of the kernels sliced and multi_row, in long
+Rows of the H200's table that say what is stored are of one run of 87669f0, and so are the sums above it that need it. The other
+rows are of an earlier one: the kernels and lists of 66f81ab, timed and planned by 08af4f0; what slices store of them is left
+empty until they are measured or counted (`--describe`) again. On a GPU our CSR is the fastest of the kernels sliced and multi_row, in long
 rows also warp_row and by_block. cuSPARSE's is CUSPARSE_SPMV_CSR_ALG1. The CPU's table is one run of 144b947, 80 MB moved.
 """
 
