@@ -8,6 +8,11 @@
 
 typedef double _Complex number;
 
+/* Clang's headers have no CMPLX of their own, and the C library's is not for clang. */
+#ifndef CMPLX
+#define CMPLX(re, im) __builtin_complex((double)(re), (double)(im))
+#endif
+
 static inline number get(const void *array, tess_type type, int64_t i)
 {
     const tess_complex value = tess_get_complex(array, type, i);

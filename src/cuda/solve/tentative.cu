@@ -38,8 +38,11 @@ DEVICE real mode_value(const tentative_args *a, long long at, int j)
     if (plane < 0)
         return c == j;
     const int p = plane == 2, q = plane == 0 ? 1 : 2;
-    return c == p   ? -(a->coordinates[node * b + q] - a->centre[q])
-           : c == q ? a->coordinates[node * b + p] - a->centre[p]
+    /* Constant places: an index would put the arguments on the stack. */
+    const double centre_p = p == 0 ? a->centre[0] : a->centre[1];
+    const double centre_q = q == 1 ? a->centre[1] : a->centre[2];
+    return c == p   ? -(a->coordinates[node * b + q] - centre_q)
+           : c == q ? a->coordinates[node * b + p] - centre_p
                     : 0;
 }
 
