@@ -17,14 +17,6 @@
 #define REAL 8
 #include "common.cuh"
 
-/* Threads an SM that blocks of few scalars leave room for. Compilers for GPUs before sm_90 spill registers
- * with 80 a thread. */
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
-#define SMALL_THREADS 512
-#else
-#define SMALL_THREADS 768
-#endif
-
 enum { SIZE = HEIGHT * WIDTH, LEFT = HEIGHT * INNER, WARP = 32, WARPS = THREADS / WARP };
 enum {
     PAIRS = (LEFT + 1) / 2,    /* of a block of A in shared memory */
@@ -33,8 +25,11 @@ enum {
     OWNERS = WIDTH * PIECES, /* pieces of a block of C */
     SPLIT = WARP / CHUNK,    /* lanes that read a row of B's columns */
     BATCH = LEFT <= 9 ? 4 : INNER <= 6 ? 2 : 1, /* blocks of B that a lane loads at a time */
-    /* Thread blocks an SM: 80 registers a thread, or 100 and more. */
-    RESIDENT = LEFT <= 9 ? SMALL_THREADS / THREADS : LEFT <= 36 ? 640 / THREADS : 1
+    /* Thread blocks an SM: 80, 100 or 128 registers a thread, the fewest that spill nothing. */
+    RESIDENT = LEFT == 9                ? 768 / THREADS
+               : LEFT < 9 || LEFT == 36 ? 640 / THREADS
+               : LEFT < 36              ? 512 / THREADS
+                                        : 1
 };
 
 /* Two scalars in one load. */
