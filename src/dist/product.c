@@ -22,34 +22,43 @@ static void list_messages(const tess_part *part, int k, const tess_part_peer *pe
                                      buffer + (size_t)peers[i].first * row_block};
 }
 
-tess_status tess_halo_open(tess_part *part, int k, tess_halo *out)
+tess_status tess_halo_channels(const tess_part *part, int k, void *sent, void *received,
+                               void **channel, void **backwards)
 {
     tess_ctx *ctx = part->ctx;
     const tess_comm *comm = &part->comm;
+    tess_message *messages = NULL;
+    tess_status status = TESS_ALLOC(ctx, part->receive_count + part->send_count, &messages);
+    TESS_TRY_CLEAN(tess_comm_agree(ctx, comm, status));
+    tess_message *sends = messages + part->receive_count;
+    list_messages(part, k, part->receives, part->receive_count, received, messages);
+    list_messages(part, k, part->sends, part->send_count, sent, sends);
+    status =
+        comm->open(comm->user, part->send_count, sends, part->receive_count, messages, channel);
+    if (status == TESS_OK)
+        status = comm->open(comm->user, part->receive_count, messages, part->send_count, sends,
+                            backwards);
+    status = tess_comm_agree(ctx, comm,
+                             tess_comm_check(ctx, comm, status, "opening the halo's channels"));
+cleanup:
+    tess_free(ctx, messages);
+    return status;
+}
+
+tess_status tess_halo_open(tess_part *part, int k, tess_halo *out)
+{
+    tess_ctx *ctx = part->ctx;
     const int64_t width = (int64_t)part->block * k;
     const size_t scalar = tess_type_size(part->type);
     tess_halo h = {.k = k};
-    tess_message *messages = NULL;
     tess_status status = tess_alloc_bytes(ctx, part->sent_count * width, scalar, &h.sent);
     if (status == TESS_OK)
         status = tess_calloc_bytes(ctx, part->halo * width, scalar, &h.halo);
     if (status == TESS_OK)
         status = tess_alloc_bytes(ctx, part->outside->block_rows * width, scalar, &h.boundary);
+    status = tess_comm_agree(ctx, &part->comm, status);
     if (status == TESS_OK)
-        status = TESS_ALLOC(ctx, part->receive_count + part->send_count, &messages);
-    TESS_TRY_CLEAN(tess_comm_agree(ctx, comm, status));
-    tess_message *sends = messages + part->receive_count;
-    list_messages(part, k, part->receives, part->receive_count, h.halo, messages);
-    list_messages(part, k, part->sends, part->send_count, h.sent, sends);
-    status =
-        comm->open(comm->user, part->send_count, sends, part->receive_count, messages, &h.channel);
-    if (status == TESS_OK)
-        status = comm->open(comm->user, part->receive_count, messages, part->send_count, sends,
-                            &h.backwards);
-    TESS_TRY_CLEAN(tess_comm_agree(
-        ctx, comm, tess_comm_check(ctx, comm, status, "opening the halo's channels")));
-cleanup:
-    tess_free(ctx, messages);
+        status = tess_halo_channels(part, k, h.sent, h.halo, &h.channel, &h.backwards);
     if (status == TESS_OK)
         *out = h;
     else

@@ -31,6 +31,10 @@ typedef struct tess_part_plan {
     tess_part_times times;
 } tess_part_plan;
 
+/* Opens the channels by which k vectors' rows travel between these buffers, and back: `sent` has
+ * the rows that go to others, `received` the halo. Collective. */
+tess_status tess_halo_channels(const tess_part *part, int k, void *sent, void *received,
+                               void **channel, void **backwards);
 tess_status tess_halo_open(tess_part *part, int k, tess_halo *halo);
 void tess_halo_close(tess_part *part, tess_halo *halo);
 

@@ -12,26 +12,16 @@ static bool asked_for(const tess_plan_options *options, const tess_candidate *ca
            (!options->kernel || strcmp(options->kernel, candidate->kernel) == 0);
 }
 
-/* Whether no candidate before is of the same kernel. Where the model knows nothing: of the same
- * format, as formats differ more than kernels on one format. */
-static bool first_of_kind(const tess_candidates *list, int64_t at)
+/* Whether no candidate before is of the same format; with `kernel`, of the same kernel on it. */
+static bool is_first(const tess_candidates *list, int64_t at, bool kernel)
 {
     const tess_candidate *c = &list->items[at];
     for (int64_t i = 0; i < at; i++) {
         const tess_candidate *before = &list->items[i];
         if (strcmp(before->format, c->format) == 0 &&
-            (!(c->predicted > 0) || strcmp(before->kernel, c->kernel) == 0))
+            (!kernel || strcmp(before->kernel, c->kernel) == 0))
             return false;
     }
-    return true;
-}
-
-/* Whether no candidate before is of the same format. */
-static bool first_of_format(const tess_candidates *list, int64_t at)
-{
-    for (int64_t i = 0; i < at; i++)
-        if (strcmp(list->items[i].format, list->items[at].format) == 0)
-            return false;
     return true;
 }
 
@@ -48,7 +38,8 @@ enum { TURNS = 8 };
 static int turn_of(const tess_candidates *list, int64_t at)
 {
     double best = list->items[0].predicted, predicted = list->items[at].predicted;
-    bool first = first_of_kind(list, at);
+    /* Of its kernel, or of its format where the model knows nothing. */
+    bool first = is_first(list, at, predicted > 0);
     if (at == 0)
         return 0;
     if (list->items[at].naive && first)
@@ -57,7 +48,7 @@ static int turn_of(const tess_candidates *list, int64_t at)
         return 7;
     if (predicted > likely * best)
         return first ? 5 : 6;
-    return first_of_format(list, at) ? 2 : first ? 3 : 4;
+    return is_first(list, at, false) ? 2 : first ? 3 : 4;
 }
 
 bool tess_search_shapes(tess_effort effort, const tess_matrix *A)

@@ -32,34 +32,11 @@ tess_status tess_cuda_ranks_make(tess_cuda_halo *h)
     return TESS_OK;
 }
 
-static void list_messages(const tess_cuda_halo *h, const tess_part_peer *peers, int count,
-                          char *buffer, tess_message *messages)
-{
-    for (int i = 0; i < count; i++)
-        messages[i] = (tess_message){peers[i].rank, (size_t)peers[i].count * row_block(h),
-                                     buffer + (size_t)peers[i].first * row_block(h)};
-}
-
 tess_status tess_cuda_ranks_open(tess_cuda_halo *h)
 {
-    const tess_part *part = h->plan->part;
-    const tess_comm *comm = &part->comm;
-    tess_ctx *ctx = h->mine.cuda->ctx;
-    char *in = h->ranks->pinned ? h->ranks->pinned : (char *)(uintptr_t)h->in;
-    tess_message *messages = NULL;
-    tess_status status = TESS_ALLOC(ctx, part->receive_count + part->send_count, &messages);
-    TESS_TRY(tess_comm_agree(ctx, comm, status));
-    tess_message *sends = messages + part->receive_count;
-    list_messages(h, part->receives, part->receive_count, in, messages);
-    list_messages(h, part->sends, part->send_count, (char *)(uintptr_t)h->mine.stage, sends);
-    status = comm->open(comm->user, part->send_count, sends, part->receive_count, messages,
-                        &h->ranks->channel);
-    if (status == TESS_OK)
-        status = comm->open(comm->user, part->receive_count, messages, part->send_count, sends,
-                            &h->ranks->backwards);
-    tess_free(ctx, messages);
-    return tess_comm_agree(ctx, comm,
-                           tess_comm_check(ctx, comm, status, "opening the halo's channels"));
+    void *in = h->ranks->pinned ? h->ranks->pinned : (void *)(uintptr_t)h->in;
+    return tess_halo_channels(h->plan->part, h->vectors, (void *)(uintptr_t)h->mine.stage, in,
+                              &h->ranks->channel, &h->ranks->backwards);
 }
 
 void tess_cuda_ranks_close(tess_cuda_halo *h)
