@@ -55,8 +55,10 @@ static bool worth_a_glance(const tess_matrix *A, const tess_device *device,
 
 /* ---- Price ---- */
 
-/* What an estimate takes for B; all 0 where the model knows nothing. */
-static tess_status estimate(const tess_matrix *B, tess_device *device, tess_candidate *out)
+/* What B's plan is expected to take: what an estimate takes, or the candidate of fewest bytes where
+ * times cannot be compared (A's plan was chosen by a search, which may have found half storage). */
+static tess_status estimate(const tess_matrix *B, tess_device *device, bool fewest_bytes,
+                            tess_candidate *out)
 {
     static const tess_plan_options any = {.effort = TESS_EFFORT_ESTIMATE};
     tess_search search = {.effort = TESS_EFFORT_ESTIMATE};
@@ -64,6 +66,9 @@ static tess_status estimate(const tess_matrix *B, tess_device *device, tess_cand
     TESS_TRY(tess_search_list(&search, device, B, &any));
     if (search.count > 0)
         *out = search.trials[0].candidate;
+    for (int i = 1; i < search.count && (fewest_bytes || out->predicted <= 0); i++)
+        if (search.trials[i].candidate.bytes < out->bytes)
+            *out = search.trials[i].candidate;
     tess_free(device->ctx, search.trials);
     return TESS_OK;
 }
@@ -241,7 +246,7 @@ static tess_status predicted_to_pay(tess_plan *plain, tess_regrouped *r, bool *p
 {
     tess_candidate B;
     const tess_candidate A = tess_plan_priced(plain);
-    TESS_TRY(estimate(r->matrix, r->real, &B));
+    TESS_TRY(estimate(r->matrix, r->real, A.predicted <= 0, &B));
     const double passes = pass_seconds(plain->matrix, r->real, r, B.bytes);
     const double regrouped = tess_candidate_doubted(&B) + passes;
     r->plain_seconds = A.predicted;
