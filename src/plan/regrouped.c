@@ -83,8 +83,7 @@ static tess_status send_rows(int64_t rows, tess_regrouped *r)
 
 /* Another trial of the inner plan's search in its place, where that is faster because it needs no
  * passes, of which the search did not know. The search stays, as an explanation. */
-static tess_status choose_without_passes(const tess_matrix *A, const tess_regrouped *r,
-                                         tess_plan **inner)
+static tess_status choose_without_passes(const tess_matrix *A, tess_regrouped *r, tess_plan **inner)
 {
     tess_search *search = (*inner)->search;
     tess_plan *other;
@@ -108,6 +107,7 @@ static tess_status choose_without_passes(const tess_matrix *A, const tess_regrou
     other->search = search;
     other->moves = c->bytes;
     other->memory = c->memory;
+    memcpy(r->instead_of, (*inner)->kernel, sizeof r->instead_of);
     (*inner)->search = NULL;
     tess_plan_destroy(*inner);
     *inner = other;

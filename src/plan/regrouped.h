@@ -30,6 +30,7 @@ typedef struct tess_regrouped {
     bool in_place;          /* the order is A's own */
     bool near;              /* groups were brought into an order of their own */
     bool fused[2];          /* of A, of A^T: products of one vector have no passes */
+    char instead_of[64];    /* the kernel that the search chose, which has passes; "": the same */
     int32_t *source[2];     /* [0]: A's row of each row of B; [1]: B's row of each row of A */
     void *device_source[2]; /* the same in the device's memory; NULL: there is none, or fields */
     double seconds;         /* detection, conversion and the inner plan */

@@ -233,6 +233,30 @@ static void a_kernel_without_passes_is_preferred(void **state)
     tess_device_close(device);
 }
 
+/* Whatever the search chose for so small a matrix: a kernel with passes is named as slower. */
+static void the_kernel_with_passes_is_named(void **state)
+{
+    tess_device *device = open_device(state);
+    tess_matrix *A = hidden_of(test_ctx(state), "gen:stencil27:n=4,b=3", true);
+    tess_plan_options any = on;
+    any.kernel = NULL;
+    tess_plan *plan = make_plan(state, A, device, &any);
+    const tess_search *search = plan->inner->search;
+    const tess_candidate *first = &search->trials[0].candidate;
+    const char *text = tess_plan_explain(plan);
+    char says[128];
+    snprintf(says, sizeof says, "%s alone would be faster, with its passes it is slower",
+             first->kernel);
+    assert_true(tess_regrouped_of(plan)->fused[0] && plan->inner->moves > 0);
+    assert_string_equal(plan->kernel, search->trials[search->chosen].candidate.kernel);
+    if ((strstr(text, says) != NULL) == first->by_fields)
+        fail_msg("'%s' is%s in\n%s", says, first->by_fields ? "" : " not", text);
+    expect(check_product(state, plan, device, A, false, 0.5, "named"), 1, 0, "named");
+    tess_plan_destroy(plan);
+    tess_matrix_destroy(A);
+    tess_device_close(device);
+}
+
 /* The form is verified like any other code: a wrong one is not taken. */
 static void a_wrong_form_leaves_the_passes(void **state)
 {
@@ -325,10 +349,10 @@ static void failures_leave_nothing_behind(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(a_product_by_fields_is_one_launch), TEST(other_products_have_two_passes),
-        TEST(explanation_and_price_follow),      TEST(a_kernel_without_passes_is_preferred),
-        TEST(a_wrong_form_leaves_the_passes),    TEST(a_refused_launch_leaves_the_passes),
-        TEST(failures_leave_nothing_behind),
+        TEST(a_product_by_fields_is_one_launch),  TEST(other_products_have_two_passes),
+        TEST(explanation_and_price_follow),       TEST(a_kernel_without_passes_is_preferred),
+        TEST(the_kernel_with_passes_is_named),    TEST(a_wrong_form_leaves_the_passes),
+        TEST(a_refused_launch_leaves_the_passes), TEST(failures_leave_nothing_behind),
     };
     return cmocka_run_group_tests(tests, start, finish);
 }
