@@ -1163,7 +1163,8 @@ typedef struct tess_plan_info {
     const char *note;         /* which kernel failed, so that this one took its place; "": none */
     const char *regrouping;   /* the blocks for which the plan permutes inside; "": it does not */
     int32_t regrouped_block;  /* b of the b x b blocks that then are multiplied; 0: A's own are */
-    double permuted_bytes;    /* of `moves`, what brings x into the other order and y back */
+    double permuted_bytes;    /* of `moves`, what brings x into the other order and y back; 0: the
+                                 kernel does, or nothing has to be brought */
 } tess_plan_info;
 
 /* What tess_plan_create would take with TESS_EFFORT_ESTIMATE, wisdom aside, and what it would keep

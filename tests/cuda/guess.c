@@ -117,6 +117,35 @@ static void panels_follow_the_size_of_a_scattered_x(void **state)
     }
 }
 
+/* Vectors by fields: whole blocks, columns near each other, places that fit 32 bits. */
+static void fields_are_taken_where_columns_are_near(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t rows;
+        double share;
+        int64_t less; /* scalar rows and columns that the last block lacks */
+        bool taken;
+    } cases[] = {{100000, 0.01, 0, true},
+                 {100000, 0.95, 0, false},
+                 {100000, 0.01, 1, false},
+                 {715827882, 0.01, 0, true}, /* 2^31 - 2 scalars */
+                 {715827883, 0.01, 0, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tess_cuda_problem problem = problem_of(cases[i].rows, 3, 7, cases[i].share);
+        problem.rows -= cases[i].less;
+        problem.cols -= cases[i].less;
+        for (int k = 0; k < tess_cuda_kernel_count; k++) {
+            const tess_cuda_kernel *kernel = tess_cuda_kernels[k];
+            const bool taken = tess_cuda_kernel_by_fields(kernel, &problem);
+            if (taken != (cases[i].taken && kernel->by_fields))
+                fail_msg("case %d: %s %s vectors by fields", (int)i, kernel->name,
+                         taken ? "takes" : "does not take");
+        }
+    }
+    assert_non_null(tess_cuda_kernel_find("sliced")->by_fields);
+}
+
 /* Swept storage is the first guess where a scattered x does not stay in the cache, and nowhere
  * else. */
 static void swept_is_for_a_scattered_x_beyond_the_cache(void **state)
@@ -210,6 +239,7 @@ int main(void)
         cmocka_unit_test(scattered_tells_random_columns_from_stencils),
         cmocka_unit_test(dense_columns_are_not_scattered),
         cmocka_unit_test(panels_follow_the_size_of_a_scattered_x),
+        cmocka_unit_test(fields_are_taken_where_columns_are_near),
         cmocka_unit_test(swept_is_for_a_scattered_x_beyond_the_cache),
         cmocka_unit_test(chunks_fill_whole_rounds),
         cmocka_unit_test(threads_of_block_row_follow_the_rows),

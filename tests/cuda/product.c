@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "backend/permute.h"
 #include "emu/emulator.h"
 #include "ref/ref.h"
 #include "support/support.h"
@@ -37,6 +38,7 @@ static void open_device(tess_ctx *ctx, const test_variant *v, const tess_matrix 
     d->problem.shared_limit = v->problem.shared_limit;
     d->problem.vectors = v->problem.vectors;
     d->problem.row_major = v->problem.row_major;
+    d->problem.fields = v->problem.fields;
     memcpy(d->problem.shapes, v->problem.shapes, sizeof d->problem.shapes);
     char name[TESS_CUDA_LAYOUT];
     v->kernel->layout_name(&d->problem, v->params, name, sizeof name);
@@ -67,6 +69,19 @@ static void run(const test_variant *v, device *d, const char *what, uint64_t see
             fail_msg("%s: launch %d (%s), seed %llu: %s", what, i, launches[i].entry,
                      (unsigned long long)seed, wrong);
     }
+}
+
+/* A vector of blocks of `block` becomes one by fields where the variant wants that; `back`: the
+ * other way round. */
+static void arrange(const test_variant *v, int32_t block, int64_t count, bool back, void *vector)
+{
+    const size_t bytes = (size_t)count * tess_type_size(v->problem.type);
+    if (!v->problem.fields)
+        return;
+    void *copy = malloc(bytes + 1);
+    memcpy(copy, vector, bytes);
+    tess_permute_blocks(v->problem.type, count, block, back, copy, vector);
+    free(copy);
 }
 
 /* Element i of vector j of a block of vectors. */
@@ -103,6 +118,8 @@ static void check(const test_variant *v, device *d, const tess_matrix *A, double
     d->call.alpha = alpha;
     d->call.beta = beta;
     d->call.w = dot && !own ? address(w) : 0;
+    arrange(v, A->block_width, x_size, false, x);
+    arrange(v, A->block_height, A->rows, false, w);
     for (int turn = 0; turn < 2; turn++) {
         void *out = turn == 0 ? y : again;
         memcpy(out, y0, y_bytes);
@@ -110,6 +127,7 @@ static void check(const test_variant *v, device *d, const tess_matrix *A, double
             for (int64_t i = 0; i < A->rows; i++)
                 for (int64_t j = 0; j < k; j++)
                     tess_put(out, A->type, spmm ? at(v, d->call.ldy, i, j) : i, NAN);
+        arrange(v, A->block_height, y_size, false, out);
         d->call.y = address(out);
         d->call.dot = address(&result[turn]);
         run(v, d, what, seed + 10 * (uint64_t)turn);
@@ -117,6 +135,9 @@ static void check(const test_variant *v, device *d, const tess_matrix *A, double
     if (memcmp(y, again, y_bytes) != 0 || memcmp(&result[0], &result[1], sizeof *result) != 0)
         fail_msg("%s: seed %llu: another thread order gives other bits", what,
                  (unsigned long long)seed);
+    arrange(v, A->block_width, x_size, true, x);
+    arrange(v, A->block_height, A->rows, true, w);
+    arrange(v, A->block_height, y_size, true, y);
     void *xj = malloc((size_t)(A->cols + 1) * 8), *yj = malloc((size_t)(A->rows + 1) * 8);
     void *y0j = malloc((size_t)(A->rows + 1) * 8);
     for (int64_t j = 0; j < k; j++) {

@@ -10,7 +10,7 @@
 typedef struct test_variant {
     char name[64]; /* "sliced_17" */
     const tess_cuda_kernel *kernel;
-    tess_cuda_problem problem; /* type, block size, raggedness, vectors, order */
+    tess_cuda_problem problem; /* type, block size, raggedness, vectors, order, fields */
     int params[TESS_CUDA_PARAMS];
 } test_variant;
 
@@ -18,8 +18,8 @@ typedef struct test_variant {
 int test_variants(const tess_cuda_kernel *kernel, test_variant *variants, int capacity);
 
 /* One variant, without a name, of square blocks in double precision: the guess's parameters but for
- * `params` ("T=128"), which may begin with "shapes=LIST". False: there is no such kernel, or it
- * does not fit. */
+ * `params` ("T=128"), which may begin with "shapes=LIST" or, vectors by fields, "fields,". False:
+ * there is no such kernel, or it does not fit. */
 bool test_variant_of(tess_ctx *ctx, const char *kernel, const char *params, int32_t block,
                      test_variant *out);
 

@@ -17,6 +17,14 @@ static bool gathers_worth(const tess_cuda_problem *problem)
     return problem->scattered > 0.25;
 }
 
+/* By fields, a block's x is one scalar of each of as many sectors. Block rows that follow each
+ * other share these where their columns are near; elsewhere passes, which read every sector once,
+ * move less. */
+static bool by_fields(const tess_cuda_problem *problem)
+{
+    return !gathers_worth(problem);
+}
+
 /* Several threads a row: few or scattered rows, or wide blocks. */
 static bool tpr_worth(const tess_cuda_problem *problem)
 {
@@ -252,11 +260,12 @@ static void defines_dot(const tess_cuda_problem *problem, const int *p, int dot,
     snprintf(text, size,
              "-DREAL=%d -DBH=%d -DBW=%d -DHEIGHT=%d -DVEC=%d -DGROUP=%d -DDEPTH=%d -DPER_ROW=%d "
              "-DTHREADS=%d -DXVEC=%d -DWIDE=%d -DTARGETS=%d -DRAGGED=%d "
-             "-DHINT=%d -DDOT=%d",
+             "-DHINT=%d -DDOT=%d%s",
              (int)tess_type_size(problem->type), (int)problem->block_height,
              (int)problem->block_width, p[C], p[V], group_of(problem, p), p[DEPTH], p[TPR],
-             p[THREADS], p[XV], wide_loads(problem, p), has_targets(p),
-             problem->cols % problem->block_width != 0, p[HINT], dot);
+             p[THREADS], problem->fields ? 1 : p[XV], wide_loads(problem, p), has_targets(p),
+             problem->cols % problem->block_width != 0, p[HINT], dot,
+             problem->fields ? " -DFIELDS=1" : "");
 }
 
 static void defines(const tess_cuda_problem *problem, const int *p, char *text, size_t size)
@@ -360,6 +369,7 @@ const tess_cuda_kernel tess_cuda_kernel_sliced = {
     .format = "sliced",
     .op = TESS_CUDA_SPMV,
     .preferred = true,
+    .by_fields = by_fields,
     .params = params_of_sliced,
     .param_count = COUNT,
     .fits = fits,
@@ -375,6 +385,7 @@ const tess_cuda_kernel tess_cuda_kernel_sliced_dot = {
     .format = "sliced",
     .op = TESS_CUDA_SPMV_DOT,
     .preferred = true,
+    .by_fields = by_fields,
     .params = params_of_sliced,
     .param_count = COUNT,
     .fits = fits,

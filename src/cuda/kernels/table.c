@@ -20,6 +20,14 @@ const tess_cuda_kernel *tess_cuda_kernel_find(const char *name)
     return NULL;
 }
 
+bool tess_cuda_kernel_by_fields(const tess_cuda_kernel *kernel, const tess_cuda_problem *problem)
+{
+    const bool whole =
+        problem->rows % problem->block_height == 0 && problem->cols % problem->block_width == 0;
+    return whole && problem->rows <= INT32_MAX && problem->cols <= INT32_MAX && kernel->by_fields &&
+           kernel->by_fields(problem);
+}
+
 void tess_cuda_problem_of(const tess_matrix *A, tess_cuda_problem *problem)
 {
     problem->type = A->type;

@@ -50,6 +50,7 @@ typedef struct tess_cuda_problem {
     int64_t l2_bytes;     /* of the device; 0: unknown */
     bool evict_first;     /* too large to stay in L2 beside a solver's vectors: is to leave first */
     int vectors, row_major;        /* SpMM: right-hand sides and their order; 1 and 0 otherwise */
+    bool fields;                   /* x, y and w are by fields (fields.cuh) */
     char shapes[TESS_CUDA_SHAPES]; /* format fbcsr (backend/shapes.h); "": not looked for */
 } tess_cuda_problem;
 
@@ -108,6 +109,9 @@ typedef struct tess_cuda_kernel {
     bool (*worth)(const tess_cuda_problem *problem);
     /* Whether it is what one would take without thinking; NULL: it never is. */
     bool (*naive)(const tess_cuda_problem *problem);
+    /* Whether it has a form for vectors by fields that is worth taking; NULL: it never has. All
+     * functions but `defines` give the same for both forms. */
+    bool (*by_fields)(const tess_cuda_problem *problem);
     /* Guessed before others: it reaches the memory's speed at every block size. */
     bool preferred;
     /* Its layout extracts shapes (format fbcsr): they are chosen for the matrix or come with the
@@ -119,8 +123,8 @@ typedef struct tess_cuda_kernel {
     /* The model's curve that its time is predicted by; NULL: one of its own name. */
     const char *class_name;
     /* "-DREAL=8 -DBH=3 ...": may depend on type, block size, whether cols is a multiple of the
-     * block width, arch, vectors, row_major and shapes, and the parameters, but on no other size:
-     * one variant serves all matrices alike in these. */
+     * block width, arch, vectors, row_major, fields and shapes, and the parameters, but on no other
+     * size: one variant serves all matrices alike in these. */
     void (*defines)(const tess_cuda_problem *problem, const int *params, char *text, size_t size);
     /* The name of the layout that it reads (layout.h). */
     void (*layout_name)(const tess_cuda_problem *problem, const int *params, char *text,
@@ -137,6 +141,9 @@ extern const int tess_cuda_kernel_count;
 
 /* NULL when there is none. */
 const tess_cuda_kernel *tess_cuda_kernel_find(const char *name);
+
+/* Whether the kernel should be taken for vectors by fields. */
+bool tess_cuda_kernel_by_fields(const tess_cuda_kernel *kernel, const tess_cuda_problem *problem);
 
 /* Sizes, row lengths and columns of A; what belongs to the device stays for the caller. */
 void tess_cuda_problem_of(const tess_matrix *A, tess_cuda_problem *problem);

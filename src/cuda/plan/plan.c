@@ -192,11 +192,13 @@ static tess_status describe(tess_cuda_plan *p, bool transposed, tess_cuda_proble
 }
 
 static const tess_cuda_variant *find_variant(const tess_cuda_plan *p, tess_cuda_op op,
-                                             bool transposed, int vectors, int row_major)
+                                             bool transposed, int vectors, int row_major,
+                                             bool fields)
 {
     const tess_cuda_variant *v = p->variants;
-    while (v && (v->kernel->op != op || v->transposed != transposed ||
-                 v->problem.vectors != vectors || v->problem.row_major != row_major))
+    while (v &&
+           (v->kernel->op != op || v->transposed != transposed || v->problem.vectors != vectors ||
+            v->problem.row_major != row_major || v->problem.fields != fields))
         v = v->next;
     return v;
 }
@@ -205,7 +207,7 @@ tess_status tess_cuda_need_variant(tess_cuda_plan *p, tess_cuda_op op, bool tran
                                    int row_major, const tess_cuda_variant **out)
 {
     static const tess_plan_options automatic = {0};
-    const tess_cuda_variant *known = find_variant(p, op, transposed, vectors, row_major);
+    const tess_cuda_variant *known = find_variant(p, op, transposed, vectors, row_major, false);
     tess_cuda_problem problem;
     int params[TESS_CUDA_PARAMS] = {0};
     if (known) {
@@ -221,21 +223,25 @@ tess_status tess_cuda_need_variant(tess_cuda_plan *p, tess_cuda_op op, bool tran
     return add_first_accepted(p, op, transposed, &problem, &automatic, out);
 }
 
-tess_status tess_cuda_need_dot(tess_cuda_plan *p, const tess_cuda_variant **out)
+tess_status tess_cuda_need_form(tess_cuda_plan *p, tess_cuda_op op, bool transposed, bool fields,
+                                const tess_cuda_variant **out)
 {
+    bool *missing = &p->missing[op][transposed][fields];
     tess_cuda_problem problem;
     int params[TESS_CUDA_PARAMS] = {0};
-    *out = find_variant(p, TESS_CUDA_SPMV_DOT, false, 1, 0);
-    if (*out || p->plain_dots || p->caller.apply)
+    *out = find_variant(p, op, transposed, 1, 0, fields);
+    if (*out || *missing || p->caller.apply)
         return TESS_OK;
-    TESS_TRY(describe(p, false, &problem));
-    const tess_cuda_kernel *kernel = companion(p, TESS_CUDA_SPMV_DOT, &problem, params);
+    TESS_TRY(describe(p, transposed, &problem));
+    problem.fields = fields;
+    const tess_cuda_kernel *kernel = companion(p, op, &problem, params);
+    const bool has = kernel && (!fields || tess_cuda_kernel_by_fields(kernel, &problem));
     const tess_kept_error kept = tess_error_keep(p->cuda->ctx);
     const tess_status status =
-        kernel ? add_variant(p, kernel, params, false, &problem, out) : TESS_OK;
+        has ? add_variant(p, kernel, params, transposed, &problem, out) : TESS_OK;
     if (status == TESS_ERR_MEMORY)
         return status;
-    p->plain_dots = !*out;
+    *missing = !*out;
     tess_error_restore(p->cuda->ctx, &kept);
     return TESS_OK;
 }
@@ -383,17 +389,5 @@ tess_status tess_cuda_host_values(tess_plan *plan)
     tess_cuda_leave(p->cuda);
     if (status == TESS_OK)
         plan->values = p->matrix.values;
-    return status;
-}
-
-tess_status tess_cuda_set_stream(tess_plan *plan, void *stream)
-{
-    tess_cuda_plan *p = tess_cuda_plan_of(plan);
-    TESS_TRY(tess_cuda_enter(p->cuda));
-    /* The old stream may still use staging buffers and workspaces. */
-    tess_status status = TESS_CU(p->cuda, cuStreamSynchronize(p->stream));
-    tess_cuda_leave(p->cuda);
-    if (status == TESS_OK)
-        p->stream = stream ? stream : p->cuda->stream;
     return status;
 }

@@ -29,6 +29,18 @@ tess_status tess_cuda_refuse_capture(tess_cuda_plan *p, const char *message)
     return capturing ? tess_fail(p->cuda->ctx, TESS_ERR_UNSUPPORTED, "%s", message) : TESS_OK;
 }
 
+tess_status tess_cuda_set_stream(tess_plan *plan, void *stream)
+{
+    tess_cuda_plan *p = tess_cuda_plan_of(plan);
+    TESS_TRY(tess_cuda_enter(p->cuda));
+    /* The old stream may still use staging buffers and workspaces. */
+    tess_status status = TESS_CU(p->cuda, cuStreamSynchronize(p->stream));
+    tess_cuda_leave(p->cuda);
+    if (status == TESS_OK)
+        p->stream = stream ? stream : p->cuda->stream;
+    return status;
+}
+
 /* The address of a vector on the device. A host vector gets a staging buffer, filled if `read`, and
  * is `staged`. */
 static tess_status locate(tess_cuda_plan *p, int which, const void *vector, size_t bytes, bool read,
@@ -54,19 +66,21 @@ static tess_status deliver(tess_cuda_plan *p, void *y, size_t bytes, bool staged
     return tess_cuda_download(p->cuda, y, p->stage[TESS_STAGE_Y], bytes, p->stream);
 }
 
-/* y = alpha A x + beta y, vectors on the device. */
-static tess_status run_spmv(tess_cuda_plan *p, bool transposed, tess_cuda_call *call)
+/* y = alpha A x + beta y, vectors on the device. `form`: the variant for vectors by fields; NULL:
+ * they are not. */
+static tess_status run_spmv(tess_cuda_plan *p, bool transposed, const tess_cuda_variant *form,
+                            tess_cuda_call *call)
 {
-    const tess_cuda_variant *variant;
     if (p->caller.apply)
         return tess_cuda_multiply_operator(p, transposed, call);
-    TESS_TRY(tess_cuda_need_variant(p, TESS_CUDA_SPMV, transposed, 1, 0, &variant));
-    return tess_cuda_run(p->cuda, variant, call, p->stream);
+    if (!form)
+        TESS_TRY(tess_cuda_need_variant(p, TESS_CUDA_SPMV, transposed, 1, 0, &form));
+    return tess_cuda_run(p->cuda, form, call, p->stream);
 }
 
 /* y = alpha A x + beta y, A or its transpose. */
-static tess_status multiply(tess_cuda_plan *p, bool transposed, double alpha, const void *x,
-                            double beta, void *y)
+static tess_status multiply(tess_cuda_plan *p, bool transposed, const tess_cuda_variant *form,
+                            double alpha, const void *x, double beta, void *y)
 {
     size_t size = tess_type_size(p->matrix.type);
     size_t x_bytes = size * (size_t)(transposed ? p->matrix.rows : p->matrix.cols);
@@ -77,7 +91,7 @@ static tess_status multiply(tess_cuda_plan *p, bool transposed, double alpha, co
     bool x_staged, y_staged;
     TESS_TRY(locate(p, TESS_STAGE_X, x, x_bytes, true, &call.x, &x_staged));
     TESS_TRY(locate(p, TESS_STAGE_Y, y, y_bytes, beta != 0, &call.y, &y_staged));
-    TESS_TRY(run_spmv(p, transposed, &call));
+    TESS_TRY(run_spmv(p, transposed, form, &call));
     return deliver(p, y, y_bytes, y_staged);
 }
 
@@ -85,7 +99,7 @@ tess_status tess_cuda_spmv(tess_plan *plan, double alpha, const void *x, double 
 {
     tess_cuda_plan *p = tess_cuda_plan_of(plan);
     TESS_TRY(tess_cuda_enter(p->cuda));
-    return tess_cuda_leave_with(p->cuda, multiply(p, false, alpha, x, beta, y));
+    return tess_cuda_leave_with(p->cuda, multiply(p, false, NULL, alpha, x, beta, y));
 }
 
 tess_status tess_cuda_spmv_transpose(tess_plan *plan, double alpha, const void *x, double beta,
@@ -93,7 +107,7 @@ tess_status tess_cuda_spmv_transpose(tess_plan *plan, double alpha, const void *
 {
     tess_cuda_plan *p = tess_cuda_plan_of(plan);
     TESS_TRY(tess_cuda_enter(p->cuda));
-    return tess_cuda_leave_with(p->cuda, multiply(p, true, alpha, x, beta, y));
+    return tess_cuda_leave_with(p->cuda, multiply(p, true, NULL, alpha, x, beta, y));
 }
 
 /* ---- with a dot product ---- */
@@ -130,19 +144,21 @@ static tess_status run_dot(tess_cuda_plan *p, cu_pointer w, cu_pointer y, cu_poi
     return tess_cuda_launch_one(cuda, final, &run, p->stream);
 }
 
-/* The fused form of the plan's kernel, or the product and then dot.cu. */
-static tess_status run_spmv_dot(tess_cuda_plan *p, tess_cuda_call *call)
+/* The fused form of the plan's kernel, or the product and then dot.cu, which adds vectors in any
+ * order that they share. */
+static tess_status run_spmv_dot(tess_cuda_plan *p, const tess_cuda_variant *form,
+                                tess_cuda_call *call)
 {
     const tess_cuda_variant *variant;
-    TESS_TRY(tess_cuda_need_dot(p, &variant));
+    TESS_TRY(tess_cuda_need_form(p, TESS_CUDA_SPMV_DOT, false, form != NULL, &variant));
     if (variant)
         return tess_cuda_run(p->cuda, variant, call, p->stream);
-    TESS_TRY(run_spmv(p, false, call));
+    TESS_TRY(run_spmv(p, false, form, call));
     return run_dot(p, call->w ? call->w : call->y, call->y, call->dot);
 }
 
-static tess_status spmv_dot(tess_cuda_plan *p, double alpha, const void *x, double beta, void *y,
-                            const void *w, double *dot)
+static tess_status spmv_dot(tess_cuda_plan *p, const tess_cuda_variant *form, double alpha,
+                            const void *x, double beta, void *y, const void *w, double *dot)
 {
     tess_cuda *cuda = p->cuda;
     size_t size = tess_type_size(p->matrix.type);
@@ -164,7 +180,7 @@ static tess_status spmv_dot(tess_cuda_plan *p, double alpha, const void *x, doub
         TESS_TRY(need_scratch(p));
         call.dot = p->dot_scratch + DOT_BLOCKS * sizeof(double);
     }
-    TESS_TRY(run_spmv_dot(p, &call));
+    TESS_TRY(run_spmv_dot(p, form, &call));
     if (!dot_here)
         TESS_TRY(tess_cuda_download(cuda, dot, call.dot, sizeof *dot, p->stream));
     return deliver(p, y, y_bytes, y_staged);
@@ -191,7 +207,38 @@ tess_status tess_cuda_spmv_dot(tess_plan *plan, double alpha, const void *x, dou
 {
     tess_cuda_plan *p = tess_cuda_plan_of(plan);
     TESS_TRY(tess_cuda_enter(p->cuda));
-    return tess_cuda_leave_with(p->cuda, spmv_dot(p, alpha, x, beta, y, w, dot));
+    return tess_cuda_leave_with(p->cuda, spmv_dot(p, NULL, alpha, x, beta, y, w, dot));
+}
+
+/* ---- vectors by fields ---- */
+
+tess_status tess_cuda_fields_open(tess_plan *plan, bool *has)
+{
+    tess_cuda_plan *p = tess_cuda_plan_of(plan);
+    const tess_cuda_variant *form = NULL;
+    TESS_TRY(tess_cuda_enter(p->cuda));
+    const tess_status status = tess_cuda_need_form(p, TESS_CUDA_SPMV, false, true, &form);
+    *has = form != NULL;
+    return tess_cuda_leave_with(p->cuda, status);
+}
+
+static tess_status fields_multiply(tess_cuda_plan *p, const tess_fields_product *f, bool *done)
+{
+    const tess_cuda_variant *form;
+    TESS_TRY(tess_cuda_need_form(p, TESS_CUDA_SPMV, f->transpose, true, &form));
+    *done = form != NULL;
+    if (!form)
+        return TESS_OK;
+    return f->dot ? spmv_dot(p, form, f->alpha, f->x, f->beta, f->y, f->w, f->dot)
+                  : multiply(p, f->transpose, form, f->alpha, f->x, f->beta, f->y);
+}
+
+tess_status tess_cuda_fields_multiply(tess_plan *plan, const tess_fields_product *product,
+                                      bool *done)
+{
+    tess_cuda_plan *p = tess_cuda_plan_of(plan);
+    TESS_TRY(tess_cuda_enter(p->cuda));
+    return tess_cuda_leave_with(p->cuda, fields_multiply(p, product, done));
 }
 
 /* ---- several vectors ---- */

@@ -87,9 +87,9 @@ void tess_interleave(int64_t rows, int32_t fields, int64_t *order)
 
 /* ---- Price ---- */
 
-static double price(const search *S, int32_t b, int64_t blocks, bool permuted)
+static double price(const search *S, int32_t b, int64_t blocks, tess_passes passes)
 {
-    return tess_regrouped_price(S->A, b, (double)blocks, permuted);
+    return tess_regrouped_price(S->A, b, (double)blocks, passes);
 }
 
 /* Up to COUNTED sizes that are guessed to be the cheapest, cheapest first. bytes[b], 0: not one. */
@@ -115,7 +115,7 @@ static int pick_sizes(const double *bytes, int32_t *sizes)
 static void try_order(search *S, int32_t b, int32_t fields)
 {
     const int64_t blocks = count_regrouped(S->ctx, &S->P, S->order, b, S->group_of, &S->marks);
-    const double bytes = price(S, b, blocks, true);
+    const double bytes = price(S, b, blocks, fields > 0 ? TESS_PASSES_FIELDS : TESS_PASSES_LIST);
     if (!(bytes < S->best.bytes))
         return;
     S->best = (tess_regrouping){
@@ -138,7 +138,8 @@ static tess_status try_fields(search *S)
     int32_t sizes[COUNTED];
     for (int32_t f = 2; f <= TESS_REGROUP_MAX; f++)
         if (S->P.rows % f == 0)
-            bytes[f] = tess_regrouped_price(S->A, f, tess_sample_fields(&S->P, f, &S->marks), true);
+            bytes[f] = tess_regrouped_price(S->A, f, tess_sample_fields(&S->P, f, &S->marks),
+                                            TESS_PASSES_FIELDS);
     const int count = pick_sizes(bytes, sizes);
     for (int i = 0; i < count && bytes[sizes[i]] < WORTH_A_SWEEP * S->best.bytes; i++) {
         TESS_TRY(tess_progress(S->ctx, "looking for fields", i, count));
@@ -154,7 +155,8 @@ static int guess_sizes(const search *S, const tess_similar *similar, int32_t *si
     double density[TESS_REGROUP_MAX + 1], bytes[TESS_REGROUP_MAX + 1] = {0};
     const int natural = tess_guess_densities(similar, S->P.rows, density);
     for (int32_t b = 2; b <= TESS_REGROUP_MAX; b++) {
-        bytes[b] = tess_regrouped_price(S->A, b, (double)S->P.entries / (density[b] * b * b), true);
+        bytes[b] = tess_regrouped_price(S->A, b, (double)S->P.entries / (density[b] * b * b),
+                                        TESS_PASSES_LIST);
         bytes[b] *= natural % b != 0 && b % natural != 0 ? TORN : 1;
         if (bytes[b] > WORTH_A_SWEEP * S->best.bytes)
             bytes[b] = 0;
@@ -194,7 +196,8 @@ static tess_status look(search *S)
     TESS_TRY(tess_marks_create(S->ctx, S->P.cols, &S->marks));
     TESS_TRY(try_fields(S));
     const double full = tess_regrouped_price(
-        S->A, TESS_REGROUP_MAX, (double)S->P.entries / (TESS_REGROUP_MAX * TESS_REGROUP_MAX), true);
+        S->A, TESS_REGROUP_MAX, (double)S->P.entries / (TESS_REGROUP_MAX * TESS_REGROUP_MAX),
+        TESS_PASSES_LIST);
     return S->best.bytes < LITTLE_TO_GAIN * full ? TESS_OK : try_similar(S);
 }
 
@@ -255,7 +258,7 @@ tess_status tess_detect_regrouping(tess_ctx *ctx, const tess_matrix *A,
     search S = {.ctx = ctx, .A = A};
     tess_status status;
     TESS_TRY_CLEAN(tess_pattern_of(ctx, A, options.ignore_zeros, &S.P));
-    const double csr = price(&S, 1, S.P.entries, false);
+    const double csr = price(&S, 1, S.P.entries, TESS_PASSES_NONE);
     S.best = (tess_regrouping){.block = 1, .bytes = WORTH_THE_TROUBLE * csr};
     if (A->rows == A->cols && S.P.entries > 0)
         TESS_TRY_CLEAN(look(&S));
