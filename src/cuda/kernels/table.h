@@ -90,6 +90,14 @@ typedef struct tess_cuda_launch {
     tess_cuda_arg args[TESS_CUDA_ARGS];
 } tess_cuda_launch;
 
+/* How rows (lines, where they are cut) of different lengths share the device. */
+typedef struct tess_cuda_flight {
+    double blocks; /* of a line that its threads have in flight; less than 1: a part of one */
+    double lines;  /* that run at once */
+    int64_t split; /* longest segment of a row; 0: rows are not cut */
+    bool sorted;   /* by falling length */
+} tess_cuda_flight;
+
 typedef struct tess_cuda_kernel {
     const char *name;   /* as `tessera bench` prints it */
     const char *source; /* an embedded file: "sliced.cu" */
@@ -129,6 +137,8 @@ typedef struct tess_cuda_kernel {
     int (*launches)(const tess_cuda_problem *problem, const int *params,
                     const tess_cuda_layout *layout, const tess_cuda_call *call,
                     tess_cuda_launch *out);
+    /* For the model (plan/idle.c); NULL: what lines of different lengths cost is not known. */
+    void (*flight)(const tess_cuda_problem *problem, const int *params, tess_cuda_flight *out);
 } tess_cuda_kernel;
 
 /* All kernels, in the order of kernels.def. */
