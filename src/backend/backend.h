@@ -75,6 +75,8 @@ typedef struct tess_candidate {
      * because its row is longer, and the share of all blocks that are left when another stream has
      * ended. */
     double alone, left;
+    /* By costs(): seconds in which a GPU's memory waits for rows that are longer than others. */
+    double idle;
     bool naive;       /* by costs(): what one would take without thinking, bsr and a plain kernel */
     double predicted; /* seconds of one product in the mean; 0: the model knows nothing of it */
     double doubt;     /* by costs(): predicted times are compared multiplied by this; 0 means 1 */

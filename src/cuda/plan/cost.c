@@ -8,7 +8,8 @@ tess_status tess_cuda_costs(tess_device *device, const tess_matrix *A, tess_cand
     tess_cuda_problem problem;
     tess_cuda_describe_problem(cuda, A, &problem);
     char known[TESS_CUDA_LAYOUT] = "", layout[TESS_CUDA_LAYOUT];
-    double stored = 0, moved = 0;
+    double stored = 0, moved = 0, idle = 0;
+    const tess_cuda_kernel *before = NULL;
     for (int64_t i = 0; i < list->count; i++) {
         tess_candidate *c = &list->items[i];
         const tess_cuda_kernel *kernel = tess_cuda_kernel_find(c->kernel);
@@ -21,11 +22,19 @@ tess_status tess_cuda_costs(tess_device *device, const tess_matrix *A, tess_cand
         if (strcmp(layout, known) != 0)
             TESS_TRY(tess_cuda_layout_bytes(cuda->ctx, A, layout, &stored, &moved));
         memcpy(known, layout, sizeof known);
+        if (kernel != before) { /* its own parameters come first; those of others are like them */
+            tess_cuda_flight flight = {0};
+            if (kernel->flight)
+                kernel->flight(&problem, params, &flight);
+            TESS_TRY(tess_cuda_idle(cuda->ctx, A, &flight, cuda->memory_speed, &idle));
+        }
+        before = kernel;
         snprintf(c->class_name, sizeof c->class_name, "%s",
                  kernel->class_name ? kernel->class_name : kernel->name);
         c->naive = kernel->naive && kernel->naive(&problem);
         c->bytes = moved;
         c->memory = stored;
+        c->idle = idle;
     }
     return TESS_OK;
 }
