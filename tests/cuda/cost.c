@@ -183,8 +183,8 @@ static tess_matrix *draw_rows(tess_ctx *ctx, uint64_t seed, int64_t rows, int32_
     return A;
 }
 
-/* Pieces of 64 bytes of the value array that lanes read, as sliced.cu does. */
-static int64_t pieces_read(const tess_sliced *S)
+/* Transactions of 64 bytes that lanes make in the value array, as sliced.cu does. */
+static int64_t transactions_of(const tess_sliced *S)
 {
     const int64_t C = S->options.height, V = S->options.vector, bh = S->block_height;
     const int64_t vector = V * (int64_t)tess_type_size(S->type);
@@ -210,7 +210,7 @@ static int64_t pieces_read(const tess_sliced *S)
     return count;
 }
 
-static void padding_counts_where_a_piece_of_memory_holds_some_of_a_longer_row(void **state)
+static void padding_counts_where_a_transaction_holds_some_of_a_longer_row(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
     int64_t shared = 0;
@@ -233,7 +233,7 @@ static void padding_counts_where_a_piece_of_memory_holds_some_of_a_longer_row(vo
                  (int)options.vector);
         assert_int_equal(tess_cuda_layout_bytes(ctx, A, name, &stored, &moved), TESS_OK);
         const double value = (double)tess_type_size(type), scalars = (double)b * b;
-        const double read = 64.0 * (double)pieces_read(S) / (value * scalars); /* blocks */
+        const double read = 64.0 * (double)transactions_of(S) / (value * scalars); /* blocks */
         const double expected = read * (4 + value * scalars) + 4.0 * (double)A->block_rows +
                                 value * (double)(A->rows + A->cols);
         if (fabs(moved - expected) > 1e-9 * expected)
@@ -247,8 +247,8 @@ static void padding_counts_where_a_piece_of_memory_holds_some_of_a_longer_row(vo
     assert_true(shared > 0);
 }
 
-/* Blocks whose rows are whole pieces move no padding, however uneven the rows are. */
-static void rows_of_whole_pieces_move_no_padding(void **state)
+/* Blocks whose rows are whole transactions move no padding, however uneven the rows are. */
+static void rows_of_whole_transactions_move_no_padding(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
     tess_matrix *A = draw_rows(ctx, 7, 500, 16, TESS_F64, 0, 20);
@@ -375,8 +375,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(everything_is_listed_once_in_its_order),
-        cmocka_unit_test(padding_counts_where_a_piece_of_memory_holds_some_of_a_longer_row),
-        cmocka_unit_test(rows_of_whole_pieces_move_no_padding),
+        cmocka_unit_test(padding_counts_where_a_transaction_holds_some_of_a_longer_row),
+        cmocka_unit_test(rows_of_whole_transactions_move_no_padding),
         cmocka_unit_test(idle_time_is_that_of_the_steps_of_every_row),
         cmocka_unit_test(only_long_rows_at_the_end_leave_the_memory_idle),
         cmocka_unit_test(candidates_of_uneven_rows_have_idle_time),

@@ -48,19 +48,19 @@ static int64_t longest_of(const row_list *rows, int64_t first, int64_t end)
 }
 
 /* Bytes that are read of rows stored side by side, of a step of one block those of all rows that
- * lie together: every piece of memory is read as often as the longest of its rows asks for it. */
+ * lie together: every transaction is made as often as the longest of its rows asks for it. */
 static int64_t bytes_read(const row_list *rows, int64_t first, int64_t end,
                           const tess_cuda_arrangement *how)
 {
     const int64_t together = how->height * how->bytes;
     int64_t sum = 0;
-    if (how->bytes % TESS_CUDA_PIECE == 0) { /* every row has pieces of its own */
+    if (how->bytes % TESS_CUDA_TRANSACTION == 0) { /* every row has transactions of its own */
         for (int64_t i = first; i < end; i++)
             sum += whole_steps(length_of(rows, i), how->step) * how->bytes;
         return sum;
     }
-    for (int64_t at = 0; at < together; at += TESS_CUDA_PIECE) {
-        const int64_t behind = tess_min(at + TESS_CUDA_PIECE, together);
+    for (int64_t at = 0; at < together; at += TESS_CUDA_TRANSACTION) {
+        const int64_t behind = tess_min(at + TESS_CUDA_TRANSACTION, together);
         const int64_t next = tess_min(first + tess_ceil_div(behind, how->bytes), end);
         const int64_t longest = longest_of(rows, first + at / how->bytes, next);
         sum += whole_steps(longest, how->step) * (behind - at);
@@ -105,14 +105,15 @@ static int64_t blocks_sorted(const int32_t *lengths, int64_t count, int64_t heig
     return sum;
 }
 
-/* Of sorted rows those that share a piece of memory are as good as equally long: pieces that begin
- * inside a row are not looked at. */
+/* Of sorted rows those that share a transaction are as good as equally long: transactions that
+ * begin inside a row are not looked at. */
 static padded padded_sorted(const int32_t *lengths, int64_t count, const tess_cuda_arrangement *how,
                             int64_t *counts)
 {
     padded sum = {.blocks = blocks_sorted(lengths, count, how->height, how->step, counts)};
     if (how->bytes > 0) {
-        const int64_t share = tess_min(tess_ceil_div(TESS_CUDA_PIECE, how->bytes), how->height);
+        const int64_t share =
+            tess_min(tess_ceil_div(TESS_CUDA_TRANSACTION, how->bytes), how->height);
         sum.bytes = blocks_sorted(lengths, count, share, how->step, counts) * how->bytes;
     }
     return sum;

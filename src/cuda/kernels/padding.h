@@ -13,9 +13,9 @@ typedef struct tess_cuda_arrangement {
                        stored is read, the padding too */
 } tess_cuda_arrangement;
 
-/* Memory is read in pieces of so many bytes: a row that has ended is still read where a piece holds
- * some of a longer row beside it. */
-enum { TESS_CUDA_PIECE = 64 };
+/* Memory is read in transactions of so many bytes: a row that has ended is still read where one
+ * holds some of a longer row beside it. */
+enum { TESS_CUDA_TRANSACTION = 64 };
 
 /* Sets pad->blocks, pad->read and pad->rows. */
 tess_status tess_cuda_pad_rows(tess_ctx *ctx, const tess_matrix *A,
