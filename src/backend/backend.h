@@ -77,6 +77,9 @@ typedef struct tess_candidate {
     double alone, left;
     /* By costs(): seconds in which a GPU's memory waits for rows that are longer than others. */
     double idle;
+    /* By costs(): how often a row's threads wait for loads, over how often those of a large matrix
+     * do, whose rows have fewer threads; at most 1, and 0 means 1. */
+    double waits;
     bool naive;       /* by costs(): what one would take without thinking, bsr and a plain kernel */
     double predicted; /* seconds of one product in the mean; 0: the model knows nothing of it */
     double doubt;     /* by costs(): predicted times are compared multiplied by this; 0 means 1 */

@@ -349,6 +349,35 @@ static void only_long_rows_at_the_end_leave_the_memory_idle(void **state)
     tess_matrix_destroy(A);
 }
 
+/* The part of a row's waiting that a candidate of sliced storage has left. */
+static double waits_of(void **state, int64_t rows, int32_t length)
+{
+    tess_ctx *ctx = test_ctx(state);
+    tess_device *device = test_device(ctx, "profile:h200");
+    const tess_product product = {.kind = TESS_PRODUCT_SPMV, .effort = TESS_EFFORT_ESTIMATE};
+    tess_matrix *A = draw_rows(ctx, 9, rows, 1, TESS_F64, length, length);
+    tess_candidates list = {0};
+    double waits = 0;
+    assert_int_equal(tess_cuda_candidates(device, A, &product, &list), TESS_OK);
+    assert_int_equal(tess_cuda_costs(device, A, &list), TESS_OK);
+    for (int64_t i = 0; i < list.count; i++) {
+        const bool sliced = strcmp(list.items[i].kernel, "sliced") == 0;
+        assert_true(list.items[i].waits > 0 && list.items[i].waits <= 1);
+        assert_true(sliced || list.items[i].waits == 1);
+        waits = sliced ? list.items[i].waits : waits;
+    }
+    tess_candidates_free(ctx, &list);
+    tess_matrix_destroy(A);
+    tess_device_close(device);
+    return waits;
+}
+
+static void threads_that_share_a_row_wait_less(void **state)
+{
+    assert_true(waits_of(state, 400000, 7) == 1);
+    assert_true(waits_of(state, 500, 400) < 0.3);
+}
+
 /* A candidate's own number reaches the model: rows of two lengths are expected to take longer. */
 static void candidates_of_uneven_rows_have_idle_time(void **state)
 {
@@ -380,6 +409,7 @@ int main(void)
         cmocka_unit_test(idle_time_is_that_of_the_steps_of_every_row),
         cmocka_unit_test(only_long_rows_at_the_end_leave_the_memory_idle),
         cmocka_unit_test(candidates_of_uneven_rows_have_idle_time),
+        cmocka_unit_test(threads_that_share_a_row_wait_less),
     };
     return cmocka_run_group_tests(tests, test_setup, test_teardown);
 }

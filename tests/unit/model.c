@@ -86,6 +86,11 @@ static void what_is_irregular_costs_more(void **state)
     assert_true(tess_model_spmv(model, &p, 1, false) == regular);
     p.idle = 1e-5; /* from memory: all of it */
     assert_true(fabs(tess_model_spmv(model, &p, 1, false) - regular - 1e-5) < 1e-12);
+    p.idle = 0;
+    model->curves[1].step_seconds = 1e-6; /* a row of `mean` blocks waits so often */
+    assert_true(fabs(tess_model_spmv(model, &p, 1, false) - regular - 1e-6 * mean) < 1e-12);
+    p.waits = 0.25; /* four threads share it */
+    assert_true(fabs(tess_model_spmv(model, &p, 1, false) - regular - 2.5e-7 * mean) < 1e-12);
     tess_model_destroy(model);
 }
 

@@ -146,6 +146,7 @@ typedef struct tess_model_problem {
     double alone;      /* blocks that one of the candidate's streams does alone in its row */
     double left;       /* share of the blocks that are left when another stream has ended */
     double idle;       /* seconds in which the candidate's long rows leave the memory idle */
+    double waits;      /* as in tess_candidate */
     double x_bytes;
     int32_t block; /* b, or the square root of r c */
     tess_type type;
@@ -178,6 +179,7 @@ typedef struct tess_model_load {
     double bytes;
     double block_rows; /* 0 for vectors */
     double length;     /* blocks a row, in the mean */
+    double waits;      /* as in tess_candidate */
     double scalars;    /* in a block, which need not be square; 0: as many as in the class's */
     double working;    /* bytes touched between two uses of the same data: decides whether they come
                           from the cache */

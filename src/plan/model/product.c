@@ -33,6 +33,7 @@ void tess_model_problem_take(tess_model_problem *problem, const tess_candidate *
     problem->alone = candidate->alone;
     problem->left = candidate->left;
     problem->idle = candidate->idle;
+    problem->waits = candidate->waits;
 }
 
 double tess_model_longer(const tess_model_problem *p)
@@ -65,6 +66,7 @@ static tess_model_load load_beside(const tess_model_problem *p, double n, double
                              .bytes = p->bytes / n,
                              .block_rows = p->block_rows / n,
                              .length = p->block_rows > 0 ? p->blocks / p->block_rows : 0,
+                             .waits = p->waits,
                              .scalars = p->blocks > 0 ? p->stored / p->blocks : 0,
                              .working = p->bytes / n + beside};
 }
