@@ -163,6 +163,20 @@ static void thread_blocks_fill_rounds_and_long_rows_have_two_threads(void **stat
     }
 }
 
+/* A matrix that is nearly as large as L2 comes from memory and needs as many loads as one: 68 x 17
+ * x 4 points of 27, b = 8, 50.7 MB, was 11 % slower with half of them. */
+static void loads_in_flight_are_fewer_only_where_the_cache_keeps_the_matrix(void **state)
+{
+    (void)state;
+    tess_cuda_problem problem = problem_of(68 * 17 * 4, 8, 0, 0);
+    problem.blocks = 202 * 49 * 10;
+    problem.longest_row = 27;
+    assert_int_equal(guessed(&problem, "tpr"), 2);
+    assert_int_equal(guessed(&problem, "depth"), 2);
+    problem.blocks = 80000; /* 41 MB */
+    assert_int_equal(guessed(&problem, "depth"), 1);
+}
+
 static void the_guess_fits_every_problem(void **state)
 {
     (void)state;
@@ -276,6 +290,7 @@ int main(void)
         cmocka_unit_test(dense_columns_are_not_scattered),
         cmocka_unit_test(panels_follow_the_size_of_a_scattered_x),
         cmocka_unit_test(thread_blocks_fill_rounds_and_long_rows_have_two_threads),
+        cmocka_unit_test(loads_in_flight_are_fewer_only_where_the_cache_keeps_the_matrix),
         cmocka_unit_test(the_guess_fits_every_problem),
         cmocka_unit_test(swept_is_for_a_scattered_x_beyond_the_cache),
         cmocka_unit_test(chunks_fill_whole_rounds),
