@@ -75,6 +75,11 @@ typedef struct tess_candidate {
      * because its row is longer, and the share of all blocks that are left when another stream has
      * ended. */
     double alone, left;
+    /* By costs(): seconds in which a GPU's memory waits for rows that are longer than others. */
+    double idle;
+    /* By costs(): how often a row's threads wait for loads, over how often those of a large matrix
+     * do, whose rows have fewer threads; at most 1, and 0 means 1. */
+    double waits;
     bool naive;       /* by costs(): what one would take without thinking, bsr and a plain kernel */
     bool by_fields;   /* by costs(): it would take vectors by fields (fields_open) */
     double predicted; /* seconds of one product in the mean; 0: the model knows nothing of it */

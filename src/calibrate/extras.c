@@ -119,7 +119,8 @@ static tess_status measure_long_row(tess_calibration *c, int b, double share)
     forget_irregular(c);
     tess_status status = measure_irregular(c, A, &one);
     if (status == TESS_OK)
-        status = tess_calibration_extras(c, &one, TESS_EXTRA_LONGEST, one.problem.longest, 3);
+        status = tess_calibration_extras(c, &one, TESS_EXTRA_LONGEST,
+                                         tess_model_longer(&one.problem), 3);
     tess_matrix_destroy(A);
     return status;
 }

@@ -11,7 +11,7 @@ static tess_model_problem regular(const tess_model_problem *like, double rows, d
     p.stored = stored;
     p.blocks = stored / (b * b);
     p.block_rows = rows / b;
-    p.far = p.changes = p.longest = p.alone = p.left = 0;
+    p.far = p.changes = p.longest = p.alone = p.left = p.idle = p.waits = 0;
     p.x_bytes = rows * scalar;
     /* The candidate's bytes a stored element, as in the matrix that it was chosen for. */
     double matrix = like->bytes - 2 * scalar * like->rows;

@@ -24,7 +24,7 @@ enum {
     TESS_CUDA_PARAMS = 12,   /* tuning parameters of a kernel, at most */
     TESS_CUDA_VALUES = 8,    /* values of one parameter */
     TESS_CUDA_ARGS = 64,     /* 8-byte slots of a launch */
-    TESS_CUDA_LAUNCHES = 17, /* launches of one product */
+    TESS_CUDA_LAUNCHES = 19, /* launches of one product */
     TESS_CUDA_VECTORS = 32,  /* right-hand sides of one SpMM launch */
     TESS_CUDA_DEFINES = 512, /* bytes of a defines text */
     TESS_CUDA_SHAPES = 104   /* bytes of a list of shapes */
@@ -91,6 +91,14 @@ typedef struct tess_cuda_launch {
     tess_cuda_arg args[TESS_CUDA_ARGS];
 } tess_cuda_launch;
 
+/* How rows (lines, where they are cut) of different lengths share the device. */
+typedef struct tess_cuda_flight {
+    double blocks; /* of a line that its threads have in flight; less than 1: a part of one */
+    double lines;  /* that run at once */
+    int64_t split; /* longest segment of a row; 0: rows are not cut */
+    bool sorted;   /* by falling length */
+} tess_cuda_flight;
+
 typedef struct tess_cuda_kernel {
     const char *name;   /* as `tessera bench` prints it */
     const char *source; /* an embedded file: "sliced.cu" */
@@ -133,6 +141,8 @@ typedef struct tess_cuda_kernel {
     int (*launches)(const tess_cuda_problem *problem, const int *params,
                     const tess_cuda_layout *layout, const tess_cuda_call *call,
                     tess_cuda_launch *out);
+    /* For the model (plan/idle.c); NULL: what lines of different lengths cost is not known. */
+    void (*flight)(const tess_cuda_problem *problem, const int *params, tess_cuda_flight *out);
 } tess_cuda_kernel;
 
 /* All kernels, in the order of kernels.def. */

@@ -76,8 +76,9 @@ static tess_status make_patterns(tess_amg *amg, tess_amg_level *level, tess_matr
     const tess_kept_error kept = tess_error_keep(amg->ctx);
     TESS_TRY(begin_patterns(amg, level));
     if (level->device)
-        TESS_TRY(tess_amg_or_host(amg, level, &kept,
-                         amg->device->backend->multigrid->patterns(level->device, level, coarse)));
+        TESS_TRY(tess_amg_or_host(
+            amg, level, &kept,
+            amg->device->backend->multigrid->patterns(level->device, level, coarse)));
     if (!level->device && !level->tentative->values)
         TESS_TRY(tess_amg_tentative_on_host(amg, level));
     if (!level->device)
@@ -126,9 +127,9 @@ static tess_status group(tess_amg *amg, double threshold, tess_amg_level *level,
 {
     const tess_kept_error kept = tess_error_keep(amg->ctx);
     if (level->device)
-        TESS_TRY(
-            tess_amg_or_host(amg, level, &kept,
-                    amg->device->backend->multigrid->strength(level->device, threshold, level)));
+        TESS_TRY(tess_amg_or_host(
+            amg, level, &kept,
+            amg->device->backend->multigrid->strength(level->device, threshold, level)));
     if (!level->device) {
         TESS_TRY(tess_amg_need_values(amg, level));
         TESS_TRY(tess_amg_strength(amg->ctx, threshold, level));
@@ -143,7 +144,7 @@ static tess_status group(tess_amg *amg, double threshold, tess_amg_level *level,
 }
 
 tess_status tess_amg_coarsen(tess_amg *amg, double threshold, tess_amg_level *level,
-                           tess_amg_level *next)
+                             tess_amg_level *next)
 {
     bool pays;
     TESS_TRY(group(amg, threshold, level, &pays));
