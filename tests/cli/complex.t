@@ -71,7 +71,7 @@ What takes no complex numbers says so.
   $ tessera solve a.tess --pc amg
   2> tessera: pc=amg takes matrices of f64 and f32, this one is c64: none, jacobi, bjacobi, ssor, ilu0, ic0, iluk, ick and ilut take complex ones
   [2]
-  $ tessera solve a.tess --options scale=match
+  $ tessera solve a.tess --method gmres --options scale=match
   2> tessera: scale= takes matrices of f64 and f32, this one is c64: leave it out
   [2]
   $ tessera predict a.tess

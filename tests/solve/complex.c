@@ -61,8 +61,7 @@ static void draw_spec(draw *d)
     const char *schedule = schedules[below(d->seed, 11, pc->ordered ? 2 : 4)];
     const bool left = method->sides == TESS_SIDES_BOTH && below(d->seed, 10, 3) == 0;
     snprintf(d->spec, sizeof d->spec, "%s:pc=%s,tol=%s%s%s%s%s", method->name, pc->name,
-             d->type == TESS_C64 ? "1e-10" : "1e-5",
-             pc->triangular ? schedule : "",
+             d->type == TESS_C64 ? "1e-10" : "1e-5", pc->triangular ? schedule : "",
              below(d->seed, 12, 3) == 0 && !pc->identity ? ",pc_type=f32" : "",
              left ? ",side=left" : "", below(d->seed, 13, 2) ? ",restart=7" : "");
 }
@@ -152,8 +151,9 @@ static void iterates_have_the_same_bits_on_any_number_of_threads(void **state)
 /* Divisors without a real part are no breakdown: A is i times a Hermitian matrix. */
 static void imaginary_divisors_are_divided_by(void **state)
 {
-    static const char *const specs[] = {"bicg", "bicgstab", "gmres", "fgmres", "idr",
-                                        "bicgstab:pc=bjacobi,side=left", "bicg:pc=ilu0"};
+    static const char *const specs[] = {"bicg",        "bicgstab", "gmres",
+                                        "fgmres",      "idr",      "bicgstab:pc=bjacobi,side=left",
+                                        "bicg:pc=ilu0"};
     tess_ctx *ctx = test_ctx(state);
     for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
         complex_system s = complex_open(ctx, 60, 2, true, "cpu");
@@ -239,9 +239,9 @@ static void auto_solves_what_it_claims(void **state)
         tess_solver *solver;
         tess_result result;
         void *b = complex_vector(n, type, seed), *x = calloc((size_t)n, sizeof(tess_complex));
-        assert_int_equal(tess_solver_create(plan, type == TESS_C64 ? "auto" : "auto:tol=1e-5",
-                                            &solver),
-                         TESS_OK);
+        assert_int_equal(
+            tess_solver_create(plan, type == TESS_C64 ? "auto" : "auto:tol=1e-5", &solver),
+            TESS_OK);
         assert_int_equal(tess_solver_solve(solver, b, x, &result), TESS_OK);
         const double residual = complex_residual(ctx, A, b, x);
         const char *expected = hermitian ? "cg:pc=bjacobi" : "bicgstab:pc=ilu0";

@@ -173,9 +173,9 @@ static number dot(const tess_complex *x, const tess_complex *y, int64_t n)
 /* A of four block rows is block tridiagonal: factors without fill-in are complete ones. */
 static void factors_of_a_tridiagonal_matrix_are_exact(void **state)
 {
-    static const char *const pcs[] = {"ilu0:domains=1", "ilu0:schedule=levels", "ilut:drop=0",
-                                      "iluk:domains=1", "ic0:domains=1",  "ic0:schedule=levels",
-                                      "ick:schedule=levels"};
+    static const char *const pcs[] = {
+        "ilu0:domains=1", "ilu0:schedule=levels", "ilut:drop=0",        "iluk:domains=1",
+        "ic0:domains=1",  "ic0:schedule=levels",  "ick:schedule=levels"};
     tess_ctx *ctx = test_ctx(state);
     tess_device *device = test_device(ctx, "cpu:2");
     for (int32_t b = 1; b <= 20; b++)
@@ -225,7 +225,8 @@ static void adjoints_are_adjoint(void **state)
                 const int64_t n = 9 * b + b / 2;
                 tess_matrix *A = complex_matrix(ctx, n, b, tess_pcs[j]->symmetric, TESS_C64, 8);
                 tess_plan *plan = complex_plan(ctx, A, device);
-                tess_complex *r = complex_vector(n, TESS_C64, 1), *s = complex_vector(n, TESS_C64, 2);
+                tess_complex *r = complex_vector(n, TESS_C64, 1),
+                             *s = complex_vector(n, TESS_C64, 2);
                 tess_complex *z = calloc((size_t)n, sizeof *z), *y = calloc((size_t)n, sizeof *y);
                 tess_preconditioner *pc;
                 char spec[80];

@@ -31,7 +31,8 @@ tess_matrix *complex_matrix(tess_ctx *ctx, int64_t n, int32_t b, bool hermitian,
                             uint64_t seed)
 {
     const int64_t most = n * 5 * b;
-    int64_t *rows = malloc((size_t)most * sizeof *rows), *cols = malloc((size_t)most * sizeof *cols);
+    int64_t *rows = malloc((size_t)most * sizeof *rows),
+            *cols = malloc((size_t)most * sizeof *cols);
     tess_complex *values = malloc((size_t)most * sizeof *values);
     int64_t count = 0;
     for (int64_t i = 0; i < n; i++)
@@ -86,11 +87,10 @@ double complex_residual(tess_ctx *ctx, const tess_matrix *A, const void *b, cons
     return sqrt(rr / bb);
 }
 
-complex_system complex_open(tess_ctx *ctx, int64_t n, int32_t b, bool hermitian,
-                            const char *device)
+complex_system complex_open(tess_ctx *ctx, int64_t n, int32_t b, bool hermitian, const char *device)
 {
     complex_system s = {.A = complex_matrix(ctx, n, b, hermitian, TESS_C64, 11),
-                   .device = test_device(ctx, device)};
+                        .device = test_device(ctx, device)};
     s.plan = complex_plan(ctx, s.A, s.device);
     s.b = complex_vector(n, TESS_C64, 12);
     s.x = calloc((size_t)n, sizeof *s.x);

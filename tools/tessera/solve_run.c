@@ -72,7 +72,7 @@ static int make_spec(cli_app *app, const solve_options *options, solve_run *r)
     const char *method = options->method;
     const bool automatic = method ? strcmp(method, "auto") == 0 : !options->pc && !options->more;
     if (!method && !automatic) {
-        bool symmetric;
+        bool symmetric = false;
         TRY_EXIT(find_symmetry(app, r->matrix, &symmetric));
         method = A->rows != A->cols ? "lsqr" : symmetric ? "cg" : "bicgstab";
     }

@@ -43,8 +43,8 @@ void tess_gmres_solve_complex(const gmres_state *state, int64_t m, int64_t posit
     for (int64_t i = positions; i-- > 0;) {
         tess_complex sum = times(state->g[i], tess_conjugate(state->complex_cosine[i]));
         for (int64_t k = i + 1; k < positions; k++) {
-            const tess_complex product = tess_complex_product(
-                state->complex_R[k * (m + 1) + i], (tess_complex){re[k], im[k]});
+            const tess_complex product = tess_complex_product(state->complex_R[k * (m + 1) + i],
+                                                              (tess_complex){re[k], im[k]});
             sum = tess_complex_sum(sum, times(-1, product));
         }
         const double pivot = state->complex_R[i * (m + 1) + i].re;

@@ -1,4 +1,5 @@
-/* Complex matrices as real ones of twice the size, so that dense inverses and factors need one code.
+/* Complex matrices as real ones of twice the size, so that dense inverses and factors need one
+ * code.
  *
  *     a + bi   c + di          a -b   c -d
  *     ...            ──>       b  a   d  c        column-major: column 2j of a block is its complex
