@@ -55,14 +55,14 @@ static tess_status space_open(tess_space *space)
     const int levels = space->pc->own.levels + 1;
     TESS_TRY(TESS_CALLOC(space->ctx, 1, &state));
     space->state = state;
+    state->slot_reals = tess_space_slot_reals(space);
     tess_status status = tess_alloc_bytes(space->ctx, space->data_bytes, 1, (void **)&state->data);
     if (status == TESS_OK)
         status = TESS_ALLOC(space->ctx, levels, &state->chunks);
     for (int i = 0; status == TESS_OK && i < levels; i++)
         state->chunks[i] = cut(&space->level[i]);
     if (status == TESS_OK)
-        status =
-            TESS_CALLOC(space->ctx, tess_space_slot_reals(space) * space->systems, &state->slots);
+        status = TESS_CALLOC(space->ctx, state->slot_reals * space->systems, &state->slots);
     if (status != TESS_OK) {
         space_close(space);
         return status;
@@ -143,7 +143,7 @@ static tess_complex divide(tess_scalar_op op, tess_complex a, tess_complex b)
     return good && (op == TESS_OP_DIV || b.re > 0) ? out : (tess_complex){0, 0};
 }
 
-static void run_complex_scalar(const tess_space *space, const tess_step *step, int system)
+static __attribute__((noinline)) void run_complex_scalar(const tess_space *space, const tess_step *step, int system)
 {
     double *re = tess_cpu_slots(space, system), *im = re + space->slots;
     const tess_complex a = {re[step->a], im[step->a]};
@@ -264,7 +264,7 @@ static tess_status apply_many(tess_space *space, const tess_step *step, const in
 }
 
 static tess_status run_step(tess_space *space, const tess_steps *steps, const tess_step *step,
-                            const int *systems, int count)
+                            bool complex, const int *systems, int count)
 {
     if (step->kind == TESS_STEP_SCALAR)
         TESS_TRY(tess_cpu_receive(space));
@@ -273,7 +273,7 @@ static tess_status run_step(tess_space *space, const tess_steps *steps, const te
     for (int i = 0; i < count; i++) {
         if (step->kind == TESS_STEP_PASS)
             TESS_TRY(tess_cpu_pass(space, steps, step, systems[i]));
-        else if (step->kind == TESS_STEP_SCALAR && tess_is_complex(space->type))
+        else if (step->kind == TESS_STEP_SCALAR && complex)
             run_complex_scalar(space, step, systems[i]);
         else if (step->kind == TESS_STEP_SCALAR)
             run_scalar(space, step, systems[i]);
@@ -289,10 +289,11 @@ static tess_status run_step(tess_space *space, const tess_steps *steps, const te
 
 static tess_status run(tess_space *space, const tess_steps *steps, const int *systems, int count)
 {
+    const bool complex = tess_is_complex(space->type);
     double then = tess_seconds();
     for (int64_t i = 0; i < steps->count; i++) {
         const tess_step *step = &steps->step[i];
-        TESS_TRY(run_step(space, steps, step, systems, count));
+        TESS_TRY(run_step(space, steps, step, complex, systems, count));
         /* Reading the clock takes longer than this: it is counted with the step that follows. */
         if (step->kind == TESS_STEP_SCALAR)
             continue;
