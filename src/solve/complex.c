@@ -30,7 +30,7 @@ static void name_pcs(char *text)
 static tess_status refuse(const tess_plan *plan, const char *what, const char *names)
 {
     return tess_fail(plan->ctx, TESS_ERR_UNSUPPORTED,
-                     "%s takes matrices of f64 and f32, this one is %s: %s take complex ones", what,
+                     "%s takes matrices of f64 and f32, this one is %s: use one of %s", what,
                      tess_type_name(plan->matrix->type), names);
 }
 

@@ -66,10 +66,10 @@ Systems with it are solved, and x goes to a file of complex numbers.
 What takes no complex numbers says so.
 
   $ tessera solve a.tess --method dgmres
-  2> tessera: dgmres takes matrices of f64 and f32, this one is c64: cg, cg_single, cg_pipelined, minres, cr, bicg, bicgstab, idr, gmres, fgmres and lsqr take complex ones
+  2> tessera: dgmres takes matrices of f64 and f32, this one is c64: use one of cg, cg_single, cg_pipelined, minres, cr, bicg, bicgstab, idr, gmres, fgmres and lsqr
   [2]
   $ tessera solve a.tess --pc amg
-  2> tessera: pc=amg takes matrices of f64 and f32, this one is c64: none, jacobi, bjacobi, ssor, ilu0, ic0, iluk, ick and ilut take complex ones
+  2> tessera: pc=amg takes matrices of f64 and f32, this one is c64: use one of none, jacobi, bjacobi, ssor, ilu0, ic0, iluk, ick and ilut
   [2]
   $ tessera solve a.tess --method gmres --options scale=match
   2> tessera: scale= takes matrices of f64 and f32, this one is c64: leave it out

@@ -143,7 +143,8 @@ static tess_complex divide(tess_scalar_op op, tess_complex a, tess_complex b)
     return good && (op == TESS_OP_DIV || b.re > 0) ? out : (tess_complex){0, 0};
 }
 
-static __attribute__((noinline)) void run_complex_scalar(const tess_space *space, const tess_step *step, int system)
+static __attribute__((noinline)) void run_complex_scalar(const tess_space *space,
+                                                         const tess_step *step, int system)
 {
     double *re = tess_cpu_slots(space, system), *im = re + space->slots;
     const tess_complex a = {re[step->a], im[step->a]};

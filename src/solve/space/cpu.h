@@ -15,7 +15,7 @@ typedef struct tess_cpu_chunks {
 typedef struct tess_cpu_state {
     char *data;
     double *slots;
-    int64_t slot_reals; /* of a system */
+    int64_t slot_reals;       /* of a system */
     tess_cpu_update *updates; /* of the longest pass so far */
     int64_t update_capacity;
     double *sums; /* chunks * dots of the longest pass so far, of complex vectors twice */
