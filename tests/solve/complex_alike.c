@@ -91,7 +91,7 @@ static void check_pair(pair_of_systems *p, const char *spec)
 {
     tess_ctx *ctx = p->plan->ctx;
     const int64_t n = p->A->rows;
-    tess_solver *one, *other;
+    tess_solver *one = NULL, *other = NULL;
     tess_result real, complex;
     char what[200];
     snprintf(what, sizeof what, "%s, disguise %d, blocks of %d", spec, (int)p->how,
