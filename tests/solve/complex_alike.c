@@ -27,6 +27,7 @@ static number turn(uint64_t seed, int64_t i, disguise how)
 
 typedef struct pair_of_systems {
     disguise how;
+    bool symmetric;
     problem real;
     tess_matrix *A;
     tess_plan *plan;
@@ -51,7 +52,7 @@ static number f_of(const pair_of_systems *p)
 static pair_of_systems open_pair(tess_ctx *ctx, int32_t b, bool symmetric, disguise how,
                                  uint64_t seed)
 {
-    pair_of_systems p = {.how = how};
+    pair_of_systems p = {.how = how, .symmetric = symmetric};
     p.real =
         problem_open(ctx, problem_matrix(ctx, 60 / b + 3, b, symmetric, TESS_F64, seed), "cpu:2");
     const tess_matrix *A = p.real.A;
@@ -94,6 +95,17 @@ static void check_histories(const char *what, const tess_result *real, const tes
                      complex->history[i], (long long)i, real->history[i]);
 }
 
+/* Complex vectors move twice the bytes. A vector of gmres may be orthogonalised again one iteration
+ * earlier or later, but not in every iteration. Half storage of the real matrix would move less. */
+static void check_traffic(const pair_of_systems *p, const char *what, const tess_result *real,
+                          const tess_result *complex)
+{
+    if (!p->symmetric && real->iterations == complex->iterations &&
+        !(complex->bytes <= 2.3 * real->bytes))
+        fail_msg("%s: %g bytes are moved, of the real system %g", what, complex->bytes,
+                 real->bytes);
+}
+
 static void check_pair(pair_of_systems *p, const char *spec)
 {
     tess_ctx *ctx = p->plan->ctx;
@@ -114,6 +126,7 @@ static void check_pair(pair_of_systems *p, const char *spec)
     if (complex.reason != TESS_REASON_CONVERGED)
         fail_msg("%s: %s", what, complex.text);
     check_histories(what, &real, &complex);
+    check_traffic(p, what, &real, &complex);
     for (int64_t i = 0; i < n; i++) {
         const number x = CMPLX(p->x[i].re, p->x[i].im),
                      expected = v_of(p, i) * p->real.x[i] / f_of(p);
@@ -145,7 +158,8 @@ static void check_method(pair_of_systems *p, const tess_method *method, bool sym
             const tess_pc_ops *pc = tess_pcs[j];
             char spec[120];
             if (!pc->complex || !problem_fits(method, pc) || !commutes(method, pc, p->how) ||
-                (!symmetric && (method->symmetric || pc->symmetric)) || !test_takes((*number_of)++))
+                (!symmetric && (method->symmetric || pc->symmetric)) ||
+                !test_takes(tess_random_u64(3, (*number_of)++)))
                 continue;
             snprintf(spec, sizeof spec, "%s:pc=%s,tol=1e-9,restart=8%s%s", method->name, pc->name,
                      more[side], pc->triangular && *number_of % 3 ? ",schedule=levels" : "");
@@ -155,7 +169,7 @@ static void check_method(pair_of_systems *p, const tess_method *method, bool sym
 
 static void residuals_are_those_of_the_real_system(void **state)
 {
-    static const int32_t sizes[] = {1, 2, 3, 4, 5, 7, 8, 9};
+    static const int32_t sizes[] = {1, 2, 3, 5, 8, 9};
     uint64_t number_of = 0;
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
         for (int how = PLAIN; how <= SPUN; how++)
