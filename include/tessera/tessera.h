@@ -159,8 +159,8 @@ typedef struct tess_matrix tess_matrix;
 /* The type of a matrix's values and of its vectors. A complex scalar is a pair of reals, the real
  * part first: what C has as double _Complex, C++ as std::complex<double>, Fortran as complex(8).
  *
- * Matrices of every type are made, converted, read, written and analysed. Products of complex ones
- * run on "ref" and "cpu". All else (solvers, GPUs, several parts, tess_matrix_multiply,
+ * Matrices of every type are made, converted, read, written and analysed. Products and solvers of
+ * complex ones run on "ref" and "cpu". All else (GPUs, several parts, tess_matrix_multiply,
  * predictions) is refused with TESS_ERR_UNSUPPORTED. */
 typedef enum tess_type {
     TESS_F64 = 0,
@@ -899,6 +899,11 @@ TESS_API tess_status tess_choose_blocking(tess_ctx *ctx, const tess_matrix *A, t
  *
  * The iterates have the same bits for any number of threads, given `domains`, if the plan's
  * products have.
+ *
+ * Complex matrices: "symmetric" reads Hermitian, A^T and M^-T are A^H and M^-H. All methods take
+ * them but dgmres, direct and amg, and of the preconditioners none, jacobi, bjacobi, ssor, ilu0,
+ * ic0, iluk, ick and ilut. scale=, order=, pivot= and inner= are refused. The vectors are complex;
+ * norms, tolerances and histories are real.
  */
 typedef struct tess_solver tess_solver;
 
@@ -1042,7 +1047,8 @@ TESS_API tess_status tess_pc_set_modes(tess_preconditioner *pc, int k, const dou
 /* z = M^-1 r: arrays of the matrix's type, in host memory or that of the plan's device. On a "cuda"
  * device it runs in the plan's stream, and returns when z is complete. */
 TESS_API tess_status tess_pc_apply(tess_preconditioner *pc, const void *r, void *z);
-/* z = M^-T r. The first call sets the preconditioner up again, with what transposes need. */
+/* z = M^-T r, of a complex matrix M^-H r. The first call sets the preconditioner up again, with
+ * what transposes need. */
 TESS_API tess_status tess_pc_apply_transpose(tess_preconditioner *pc, const void *r, void *z);
 /* Computes it again, as tess_solver_update does. */
 TESS_API tess_status tess_pc_update(tess_preconditioner *pc, const void *values);

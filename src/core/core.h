@@ -163,6 +163,12 @@ static inline tess_type tess_real_type(tess_type type)
     return type == TESS_C64 ? TESS_F64 : type == TESS_C32 ? TESS_F32 : type;
 }
 
+/* Reals in `count` scalars. */
+static inline int64_t tess_reals(tess_type type, int64_t count)
+{
+    return tess_is_complex(type) ? 2 * count : count;
+}
+
 static inline size_t tess_type_size(tess_type type)
 {
     return type == TESS_F64 ? 8 : type == TESS_F32 ? 4 : type == TESS_C64 ? 16 : 8;
@@ -216,6 +222,19 @@ static inline tess_complex tess_complex_sum(tess_complex a, tess_complex b)
 static inline tess_complex tess_conjugate(tess_complex a)
 {
     return (tess_complex){a.re, -a.im};
+}
+
+/* a / b without overflow of |b|^2 (Smith 1962); where b is real, both parts divided by it. */
+static inline tess_complex tess_complex_quotient(tess_complex a, tess_complex b)
+{
+    if (b.im == 0)
+        return (tess_complex){a.re / b.re, a.im / b.re};
+    if (fabs(b.re) >= fabs(b.im)) {
+        const double ratio = b.im / b.re, length = b.re + b.im * ratio;
+        return (tess_complex){(a.re + a.im * ratio) / length, (a.im - a.re * ratio) / length};
+    }
+    const double ratio = b.re / b.im, length = b.re * ratio + b.im;
+    return (tess_complex){(a.re * ratio + a.im) / length, (a.im * ratio - a.re) / length};
 }
 
 static inline bool tess_complex_is_zero(tess_complex a)
