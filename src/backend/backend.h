@@ -59,6 +59,14 @@ struct tess_plan {
     tess_word turn;      /* held during a product: the last field, which stays with its plan */
 };
 
+/* The plan's format, kernel and parameters are those of the plan that does its work. */
+static inline void tess_plan_name_as(tess_plan *plan, const tess_plan *worker)
+{
+    memcpy(plan->format, worker->format, sizeof plan->format);
+    memcpy(plan->kernel, worker->kernel, sizeof plan->kernel);
+    memcpy(plan->params, worker->params, sizeof plan->params);
+}
+
 /* One way to run a matrix on a device, in the words of tess_plan_options. */
 typedef struct tess_candidate {
     char format[32];
@@ -75,7 +83,7 @@ typedef struct tess_candidate {
      * because its row is longer, and the share of all blocks that are left when another stream has
      * ended. */
     double alone, left;
-    bool naive;       /* by costs(): what one would take without thinking, bsr and a plain kernel */
+    bool naive; /* by costs(): the plain choice, format bsr and a kernel without special features */
     double predicted; /* seconds of one product in the mean; 0: the model knows nothing of it */
     double doubt;     /* by costs(): predicted times are compared multiplied by this; 0 means 1 */
     double unsure;    /* by the model, likewise: how much longer it may take among other kernels */

@@ -23,8 +23,7 @@ static void add_regrouping(const tess_plan *plan, tess_plan_info *info)
 
 tess_status tess_plan_get_info(const tess_plan *plan, size_t size, tess_plan_info *out)
 {
-    if (!plan || !out)
-        return tess_null_argument(plan ? plan->ctx : NULL, __func__);
+    TESS_NEED(plan ? plan->ctx : NULL, plan && out);
     tess_plan_info info = {.format = plan->format,
                            .kernel = plan->kernel,
                            .params = plan->params,
@@ -86,8 +85,7 @@ tess_status tess_plan_estimate(tess_ctx *ctx, const tess_matrix *A, tess_device 
 {
     tess_plan_options options;
     tess_candidate candidate = {.format = "bsr"}; /* all there is without candidates */
-    if (!ctx || !A || !device || !out)
-        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_plan_estimate: an argument is NULL");
+    TESS_NEED(ctx, ctx && A && device && out);
     TESS_TRY(TESS_TAKE_OPTIONS(ctx, tess_plan_options, given, &options));
     if (device->backend->candidates && A->blocks > 0)
         TESS_TRY(estimate(device, A, &options, &candidate));
@@ -111,8 +109,7 @@ tess_status tess_plan_time(tess_plan *plan, const void *x, void *y, int reps, do
 
 tess_status tess_plan_get_search(const tess_plan *plan, size_t size, tess_search_info *out)
 {
-    if (!plan || !out)
-        return tess_null_argument(plan ? plan->ctx : NULL, __func__);
+    TESS_NEED(plan ? plan->ctx : NULL, plan && out);
     tess_search_info info = {0};
     const tess_search *search = plan->inner ? plan->inner->search : plan->search;
     if (search)
@@ -131,8 +128,7 @@ tess_status tess_plan_get_search(const tess_plan *plan, size_t size, tess_search
 tess_status tess_plan_get_trial(const tess_plan *plan, int64_t index, size_t size,
                                 tess_trial_info *out)
 {
-    if (!plan || !out)
-        return tess_null_argument(plan ? plan->ctx : NULL, __func__);
+    TESS_NEED(plan ? plan->ctx : NULL, plan && out);
     const tess_search *search = plan->inner ? plan->inner->search : plan->search;
     const int64_t count = search ? search->count : 0;
     if (index < 0 || index >= count)
@@ -160,8 +156,7 @@ tess_status tess_detection_pick(tess_ctx *ctx, const tess_detection *detection, 
                                 tess_block_candidate *picked, int *count)
 {
     tess_block_candidate found[TESS_BLOCKINGS];
-    if (!ctx || !detection || capacity < 0 || (capacity > 0 && !picked) || !count)
-        return tess_null_argument(ctx, __func__);
+    TESS_NEED(ctx, ctx && detection && capacity >= 0 && (picked || capacity == 0) && count);
     const int64_t most = tess_min(tess_pick_blockings(detection, found), capacity);
     for (int64_t i = 0; i < most; i++)
         picked[i] = found[i];
