@@ -59,12 +59,7 @@ tess_status tess_device_open(tess_ctx *ctx, const char *name, tess_device **out)
     TESS_TRY(TESS_ALLOC(ctx, 1, &device));
     *device = (tess_device){.ctx = ctx, .backend = backend, .threads = ctx->threads};
     tess_status status = backend->open(device, several ? name : colon ? colon + 1 : NULL);
-    if (status != TESS_OK) {
-        tess_free(ctx, device);
-        return status;
-    }
-    *out = device;
-    return TESS_OK;
+    return TESS_DELIVER_OR(status, device, tess_free(ctx, device), out);
 }
 
 void tess_device_close(tess_device *device)

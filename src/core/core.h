@@ -7,11 +7,11 @@
 #pragma once
 
 /* The C library's headers that most files need are included here, once. */
+#include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,7 +44,10 @@
 /* The end of a constructor, after its clean-up: *out becomes the object where all went well; else
  * the object is destroyed. The value is `status`. */
 #define TESS_DELIVER(status, object, destroy, out) \
-    ((status) == TESS_OK ? (void)(*(out) = (object)) : destroy(object), (status))
+    TESS_DELIVER_OR(status, object, destroy(object), out)
+/* The same with the call that destroys the object. */
+#define TESS_DELIVER_OR(status, object, call, out) \
+    ((status) == TESS_OK ? (void)(*(out) = (object)) : (void)(call), (status))
 
 /* Returns from a public function unless the arguments that it needs are `given`. */
 #define TESS_NEED(ctx, given)                           \

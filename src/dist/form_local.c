@@ -51,11 +51,7 @@ tess_status tess_form_rows_make(const tess_part_plan *p, tess_form_rows *out)
         rows.row_offsets[i + 1] = at;
     }
 cleanup:
-    if (status == TESS_OK)
-        *out = rows;
-    else
-        tess_form_rows_free(part->ctx, &rows);
-    return status;
+    return TESS_DELIVER_OR(status, rows, tess_form_rows_free(part->ctx, &rows), out);
 }
 
 /* ---- The matrix ---- */
@@ -151,11 +147,7 @@ static tess_status x_open(const tess_part *part, int k, tess_form_x *out)
     TESS_TRY_CLEAN(tess_comm_agree(ctx, &part->comm, open_channel(part, &x, messages)));
 cleanup:
     tess_free(ctx, messages);
-    if (status == TESS_OK)
-        *out = x;
-    else
-        x_close(part, &x);
-    return status;
+    return TESS_DELIVER_OR(status, x, x_close(part, &x), out);
 }
 
 static tess_status x_for(const tess_part *part, tess_form_local *local, int k, tess_form_x **out)

@@ -109,11 +109,7 @@ static tess_status buffers_open(const tess_part *part, const tess_segments *s, i
     TESS_TRY_CLEAN(tess_comm_agree(ctx, &part->comm, open_channels(part, s, &b, list)));
 cleanup:
     tess_free(ctx, list);
-    if (status == TESS_OK)
-        *out = b;
-    else
-        buffers_close(part, &b);
-    return status;
+    return TESS_DELIVER_OR(status, b, buffers_close(part, &b), out);
 }
 
 /* ---- Making it ---- */

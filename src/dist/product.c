@@ -53,11 +53,7 @@ tess_status tess_halo_open(tess_part *part, int k, tess_halo *out)
     TESS_THEN(tess_alloc_bytes(ctx, part->outside->block_rows * width, scalar, &h.boundary));
     status = tess_comm_agree(ctx, &part->comm, status);
     TESS_THEN(tess_halo_channels(part, k, h.sent, h.halo, &h.channel, &h.backwards));
-    if (status == TESS_OK)
-        *out = h;
-    else
-        tess_halo_close(part, &h);
-    return status;
+    return TESS_DELIVER_OR(status, h, tess_halo_close(part, &h), out);
 }
 
 /* The buffers for k vectors; those of the last k > 1 are kept. */

@@ -107,11 +107,7 @@ tess_status tess_segments_make(const tess_part *part, const int64_t *row_offsets
     cut_rows(&s);
     TESS_TRY_CLEAN(tess_comm_agree(ctx, comm, sort(ctx, comm->size, &s)));
 cleanup:
-    if (status == TESS_OK)
-        *out = s;
-    else
-        tess_segments_free(ctx, &s);
-    return status;
+    return TESS_DELIVER_OR(status, s, tess_segments_free(ctx, &s), out);
 }
 
 /* ---- Blocks on their way ---- */
@@ -246,9 +242,5 @@ tess_status tess_segments_deal(const tess_part *part, const tess_segments *s,
     TESS_TRY_CLEAN(tess_comm_agree(ctx, comm, unpack(part, s, &d, &rows)));
 cleanup:
     buffers_free(ctx, &d);
-    if (status == TESS_OK)
-        *out = rows;
-    else
-        tess_form_rows_free(ctx, &rows);
-    return status;
+    return TESS_DELIVER_OR(status, rows, tess_form_rows_free(ctx, &rows), out);
 }

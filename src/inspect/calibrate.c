@@ -30,11 +30,7 @@ tess_status tess_calibrate(tess_device *device, tess_type type, int32_t block, d
         TESS_TRY(tess_model_write(device->ctx, path, NULL));
     TESS_TRY(tess_model_calibrate(device, type, block, most, classes, &model));
     const tess_status status = path ? tess_model_write(device->ctx, path, model) : TESS_OK;
-    if (status == TESS_OK)
-        *out = (tess_model_part *)model;
-    else
-        tess_model_destroy(model);
-    return status;
+    return TESS_DELIVER_OR(status, (tess_model_part *)model, tess_model_destroy(model), out);
 }
 
 tess_status tess_calibrate_quick(tess_device *device, const char *path, double *memory,
@@ -95,8 +91,7 @@ tess_status tess_model_part_get_curve(const tess_model_part *part, int64_t index
                                         .throughput = c->average.nu,
                                         .best_throughput = c->best.nu,
                                         .error = c->error};
-    tess_fill(out, size, &info, sizeof info);
-    return TESS_OK;
+    return tess_fill(out, size, &info, sizeof info);
 }
 
 tess_status tess_model_part_get_extra(const tess_model_part *part, int64_t index, size_t size,
@@ -112,6 +107,5 @@ tess_status tess_model_part_get_extra(const tess_model_part *part, int64_t index
                                         .share = e->kind == TESS_EXTRA_RESIDENT,
                                         .x_bytes = e->x_bytes,
                                         .value = e->seconds};
-    tess_fill(out, size, &info, sizeof info);
-    return TESS_OK;
+    return tess_fill(out, size, &info, sizeof info);
 }

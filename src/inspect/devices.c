@@ -59,8 +59,7 @@ tess_status tess_device_get_info(const tess_device *device, size_t size, tess_de
                                    .model = device->model,
                                    .threads = device->threads,
                                    .cache_bytes = device->cache_bytes};
-    tess_fill(out, size, &info, sizeof info);
-    return TESS_OK;
+    return tess_fill(out, size, &info, sizeof info);
 }
 
 tess_status tess_device_read_speed(tess_device *device, double bytes, double *bytes_per_second)

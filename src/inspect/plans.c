@@ -1,7 +1,4 @@
 /* What a plan is, how long it takes, and how it was chosen. */
-#include <stdio.h>
-#include <string.h>
-
 #include "inspect/inspect.h"
 #include "plan/model/blocking.h"
 #include "plan/model/model.h"
@@ -43,8 +40,7 @@ tess_status tess_plan_get_info(const tess_plan *plan, size_t size, tess_plan_inf
     }
     if (plan->inner)
         add_regrouping(plan, &info);
-    tess_fill(out, size, &info, sizeof info);
-    return TESS_OK;
+    return tess_fill(out, size, &info, sizeof info);
 }
 
 /* The candidate with other parameters, priced anew. */
@@ -94,8 +90,7 @@ tess_status tess_plan_estimate(tess_ctx *ctx, const tess_matrix *A, tess_device 
     memcpy(found.format, candidate.format, sizeof found.format);
     memcpy(found.kernel, candidate.kernel, sizeof found.kernel);
     memcpy(found.params, candidate.params, sizeof found.params - 1);
-    tess_fill(out, size, &found, sizeof found);
-    return TESS_OK;
+    return tess_fill(out, size, &found, sizeof found);
 }
 
 tess_status tess_plan_time(tess_plan *plan, const void *x, void *y, int reps, double *seconds)
@@ -121,8 +116,7 @@ tess_status tess_plan_get_search(const tess_plan *plan, size_t size, tess_search
                                   .cancelled = search->cancelled,
                                   .remembered = search->remembered,
                                   .pays_after = tess_search_payback(search)};
-    tess_fill(out, size, &info, sizeof info);
-    return TESS_OK;
+    return tess_fill(out, size, &info, sizeof info);
 }
 
 tess_status tess_plan_get_trial(const tess_plan *plan, int64_t index, size_t size,
@@ -148,8 +142,7 @@ tess_status tess_plan_get_trial(const tess_plan *plan, int64_t index, size_t siz
                                   .bytes = c->bytes,
                                   .memory = c->memory,
                                   .prepare_seconds = trial->prepare_seconds};
-    tess_fill(out, size, &info, sizeof info);
-    return TESS_OK;
+    return tess_fill(out, size, &info, sizeof info);
 }
 
 tess_status tess_detection_pick(tess_ctx *ctx, const tess_detection *detection, int capacity,

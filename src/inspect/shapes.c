@@ -86,11 +86,7 @@ tess_status tess_detect_shapes(tess_ctx *ctx, const tess_matrix *A, tess_shape_d
     }
     if (A->blocks > 0 && status == TESS_OK)
         status = choose(ctx, A, &D->public);
-    if (status == TESS_OK)
-        *out = &D->public;
-    else
-        tess_free(ctx, D);
-    return status;
+    return TESS_DELIVER_OR(status, &D->public, tess_free(ctx, D), out);
 }
 
 void tess_shape_detection_destroy(tess_shape_detection *D)

@@ -5,8 +5,6 @@
  * all added blocks in order, and adds those in its range: no atomics, and the same sum for any
  * number of threads.
  */
-#include <inttypes.h>
-
 #include "matrix/builder.h"
 
 enum { CHUNK_BYTES = 1 << 20 };

@@ -1,6 +1,4 @@
 /* The diagonal blocks, found by binary search in their rows. */
-#include <inttypes.h>
-
 #include "matrix/matrix.h"
 
 struct copy_diagonal {

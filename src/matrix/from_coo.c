@@ -1,6 +1,4 @@
 /* A CSR matrix from coordinates: entries sorted by row (scatter.c), then each row by column. */
-#include <inttypes.h>
-
 #include "matrix/matrix.h"
 
 typedef struct indices {

@@ -1,7 +1,5 @@
 /* The part of the last block row and the last block column that lies outside rows x cols: always
  * zero, so that kernels may multiply whole blocks. */
-#include <inttypes.h>
-
 #include "matrix/matrix.h"
 
 /* Scalar rows and columns of block (row, column) that lie inside the matrix. */

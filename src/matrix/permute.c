@@ -3,8 +3,6 @@
  * New row i is old row perm[i] with its columns renumbered by the inverse of perm and sorted again.
  * The renumbering is a permutation, so no column repeats.
  */
-#include <inttypes.h>
-
 #include "matrix/sort.h"
 
 /* inverse[perm[i]] = i, or the first entry of perm that is out of range or repeats. */

@@ -1,6 +1,4 @@
 /* Blocks to single entries: CSR and coordinates. Entries come out by rows, then columns. */
-#include <inttypes.h>
-
 #include "matrix/matrix.h"
 
 /* A pass over the entries. They are counted into `offsets`, or go to either `columns` (CSR) or

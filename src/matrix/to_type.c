@@ -1,8 +1,6 @@
 /* The same matrix in another type. A finite f64 beyond f32's range is refused, never turned into an
  * infinity; infinities and NaN that are there stay, and small numbers round towards 0. An imaginary
  * part is never lost unless that was asked for. */
-#include <inttypes.h>
-
 #include "matrix/matrix.h"
 
 struct narrow_range {

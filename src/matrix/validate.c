@@ -1,6 +1,4 @@
 /* Checks BSR arrays against the rules of matrix.h and names the first fault. */
-#include <inttypes.h>
-
 #include "matrix/matrix.h"
 
 static tess_status check_offsets(tess_ctx *ctx, const tess_matrix_view *A)

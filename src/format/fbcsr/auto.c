@@ -157,11 +157,8 @@ tess_status tess_fbcsr_sample(tess_ctx *ctx, const tess_matrix *csr, int64_t wan
             S.row_offsets[to + 1] = S.row_offsets[to];
     }
     TESS_TRY_CLEAN(compact_columns(ctx, &S));
-    *P = S;
-    return TESS_OK;
 cleanup:
-    tess_fbcsr_pattern_clear(ctx, &S);
-    return status;
+    return TESS_DELIVER_OR(status, S, tess_fbcsr_pattern_clear(ctx, &S), P);
 }
 
 /* ---- Lists ---- */

@@ -84,11 +84,8 @@ tess_status tess_fbcsr_pattern_remove(tess_ctx *ctx, tess_fbcsr_pattern *P,
     tess_counts_to_offsets(N.row_offsets, N.rows);
     tess_for(ctx, P->rows, keep_left, &job);
     tess_fbcsr_pattern_clear(ctx, P);
-    *P = N;
-    return TESS_OK;
 cleanup:
-    tess_fbcsr_pattern_clear(ctx, &N);
-    return status;
+    return TESS_DELIVER_OR(status, N, tess_fbcsr_pattern_clear(ctx, &N), P);
 }
 
 /* ---- Making it ---- */

@@ -377,9 +377,6 @@ tess_status tess_fbcsr_split_once(tess_ctx *ctx, const tess_fbcsr_pattern *P,
                                  : split_bands(&W, &found));
     }
     found.nonzeros = tess_reduce(ctx, entries, TESS_SUM, count_extracted, found.cell);
-    *out = found;
-    return TESS_OK;
 cleanup:
-    tess_fbcsr_found_clear(ctx, &found);
-    return status;
+    return TESS_DELIVER_OR(status, found, tess_fbcsr_found_clear(ctx, &found), out);
 }

@@ -1,6 +1,4 @@
 /* Matrices and vectors under an arrangement. */
-#include <inttypes.h>
-
 #include "matrix/arrange/arrange.h"
 #include "matrix/sort.h"
 
