@@ -83,7 +83,7 @@ typedef struct tess_candidate {
      * because its row is longer, and the share of all blocks that are left when another stream has
      * ended. */
     double alone, left;
-    bool naive; /* by costs(): the plain choice, format bsr and a kernel without special features */
+    bool naive;       /* by costs(): what one would take without thinking, bsr and a plain kernel */
     double predicted; /* seconds of one product in the mean; 0: the model knows nothing of it */
     double doubt;     /* by costs(): predicted times are compared multiplied by this; 0 means 1 */
     double unsure;    /* by the model, likewise: how much longer it may take among other kernels */

@@ -195,17 +195,26 @@ tess_status tess_multiply_pattern(tess_ctx *ctx, const tess_matrix *A, const tes
     tess_counts_to_offsets(C->row_offsets, C->block_rows);
     TESS_TRY_CLEAN(tess_matrix_allocate_blocks(C, C->row_offsets[C->block_rows]));
     tess_for_rows(ctx, A->row_offsets, A->block_rows, list_rows, &w);
+    *out = C;
+    C = NULL;
 cleanup:
     TESS_FREE(ctx, w.marks, w.bits, w.listed, w.unlisted);
-    return TESS_DELIVER(status, C, tess_matrix_destroy, out);
+    tess_matrix_destroy(C);
+    return status;
 }
 
 tess_status tess_matrix_multiply(tess_ctx *ctx, const tess_matrix *A, const tess_matrix *B,
                                  tess_matrix **out)
 {
     tess_matrix *C;
-    TESS_NEED(ctx, ctx && A && B && out);
+    if (!ctx || !A || !B || !out)
+        return tess_null_argument(ctx, __func__);
     TESS_TRY(tess_multiply_pattern(ctx, A, B, &C));
     const tess_status status = tess_multiply_values(ctx, A, B, C);
-    return TESS_DELIVER(status, C, tess_matrix_destroy, out);
+    if (status != TESS_OK) {
+        tess_matrix_destroy(C);
+        return status;
+    }
+    *out = C;
+    return TESS_OK;
 }
