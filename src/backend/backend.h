@@ -59,6 +59,14 @@ struct tess_plan {
     tess_word turn;      /* held during a product: the last field, which stays with its plan */
 };
 
+/* The plan's format, kernel and parameters are those of the plan that does its work. */
+static inline void tess_plan_name_as(tess_plan *plan, const tess_plan *worker)
+{
+    memcpy(plan->format, worker->format, sizeof plan->format);
+    memcpy(plan->kernel, worker->kernel, sizeof plan->kernel);
+    memcpy(plan->params, worker->params, sizeof plan->params);
+}
+
 /* One way to run a matrix on a device, in the words of tess_plan_options. */
 typedef struct tess_candidate {
     char format[32];

@@ -7,11 +7,11 @@
 #pragma once
 
 /* The C library's headers that most files need are included here, once. */
+#include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,6 +31,29 @@
         status = (call);       \
         if (status != TESS_OK) \
             goto cleanup;      \
+    } while (0)
+
+/* A call that is skipped after a failure, with the same variable: for functions that go on to a
+ * common end. */
+#define TESS_THEN(call)        \
+    do {                       \
+        if (status == TESS_OK) \
+            status = (call);   \
+    } while (0)
+
+/* The end of a constructor, after its clean-up: *out becomes the object where all went well; else
+ * the object is destroyed. The value is `status`. */
+#define TESS_DELIVER(status, object, destroy, out) \
+    TESS_DELIVER_OR(status, object, destroy(object), out)
+/* The same with the call that destroys the object. */
+#define TESS_DELIVER_OR(status, object, call, out) \
+    ((status) == TESS_OK ? (void)(*(out) = (object)) : (void)(call), (status))
+
+/* Returns from a public function unless the arguments that it needs are `given`. */
+#define TESS_NEED(ctx, given)                           \
+    do {                                                \
+        if (!(given))                                   \
+            return tess_null_argument((ctx), __func__); \
     } while (0)
 
 struct tess_wisdom; /* plan/wisdom/wisdom.h */
@@ -99,6 +122,12 @@ void tess_free_all(tess_ctx *ctx, void *const *pointers, size_t count);
 #define TESS_FREE(ctx, ...)                            \
     tess_free_all((ctx), (void *const[]){__VA_ARGS__}, \
                   sizeof((void *const[]){__VA_ARGS__}) / sizeof(void *))
+
+/* Moves an array, of which the first `used` elements count, to one of `count` elements. */
+tess_status tess_resize_bytes(tess_ctx *ctx, void **items, size_t size, int64_t used,
+                              int64_t count);
+#define TESS_RESIZE(ctx, items, used, count) \
+    tess_resize_bytes((ctx), (void **)(items), sizeof **(items), (used), (count))
 
 /* Room for one more element of `size` bytes in a growing array: where count has reached *capacity,
  * the array is moved to one twice as large. */

@@ -28,8 +28,7 @@ tess_status tess_predict_sizes(tess_ctx *ctx, const tess_matrix *A, tess_device 
     tess_predict_options taken;
     const tess_predict_options *options = &taken;
     tess_candidates list = {0};
-    if (!ctx || !A || !device || count < 0 || !unknowns || !stored || !one || !several)
-        return tess_null_argument(ctx, __func__);
+    TESS_NEED(ctx, ctx && A && device && count >= 0 && unknowns && stored && one && several);
     TESS_TRY(TESS_TAKE_OPTIONS(ctx, tess_predict_options, given, &taken));
     TESS_TRY(tess_refuse_complex(ctx, __func__, A->type));
     const tess_model *model = tess_device_performance(device);

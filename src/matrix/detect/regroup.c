@@ -21,7 +21,7 @@ enum { COUNTED = 4 };
 /* Of the rows, the share that must find partners before the blocks of a size are counted. */
 #define WORTH_COUNTING 0.6
 
-/* What the caller gets, and who frees it. */
+/* The caller's structure, and the context that frees it. */
 typedef struct regrouping {
     tess_regrouping public;
     tess_ctx *ctx;
@@ -44,12 +44,12 @@ struct count_groups {
     const int64_t *order;
     const int32_t *group_of;
     tess_marks *marks;
-    int64_t block, total;
+    int64_t block;
 };
 
-static void count_groups(void *arg, tess_range groups)
+static int64_t count_groups(const void *arg, tess_range groups)
 {
-    struct count_groups *job = arg;
+    const struct count_groups *job = arg;
     const tess_pattern *P = job->P;
     uint32_t *mark = job->marks->mark + groups.share * job->marks->columns;
     int64_t found = 0;
@@ -64,18 +64,17 @@ static void count_groups(void *arg, tess_range groups)
                 *seen = stamp;
             }
     }
-    tess_take(&job->total, found);
+    return found;
 }
 
 /* Blocks of b x b in that order. group_of is scratch of P->rows. */
 static int64_t count_regrouped(tess_ctx *ctx, const tess_pattern *P, const int64_t *order,
                                int32_t b, int32_t *group_of, tess_marks *marks)
 {
-    struct count_groups job = {P, order, group_of, marks, b, 0};
     for (int64_t i = 0; i < P->rows; i++)
         group_of[order[i]] = (int32_t)(i / b);
-    tess_for(ctx, tess_ceil_div(P->rows, b), count_groups, &job);
-    return job.total;
+    return tess_reduce(ctx, tess_ceil_div(P->rows, b), TESS_SUM, count_groups,
+                       &(struct count_groups){P, order, group_of, marks, b});
 }
 
 void tess_interleave(int64_t rows, int32_t fields, int64_t *order)
@@ -203,7 +202,7 @@ static tess_status look(search *S)
 
 /* ---- The verdict ---- */
 
-/* "12 345" is for people; the sentence is for both. */
+/* What was found, as a sentence. */
 static void write_reason(const search *S, double csr, tess_regrouping *R)
 {
     const int b = (int)R->block;
@@ -252,8 +251,7 @@ tess_status tess_detect_regrouping(tess_ctx *ctx, const tess_matrix *A,
                                    const tess_detect_options *given, tess_regrouping **out)
 {
     tess_detect_options options;
-    if (!ctx || !A || !out)
-        return tess_null_argument(ctx, __func__);
+    TESS_NEED(ctx, ctx && A && out);
     TESS_TRY(TESS_TAKE_OPTIONS(ctx, tess_detect_options, given, &options));
     search S = {.ctx = ctx, .A = A};
     tess_status status;
@@ -272,7 +270,6 @@ cleanup:
 
 void tess_regrouping_destroy(tess_regrouping *R)
 {
-    if (!R)
-        return;
-    TESS_FREE(((regrouping *)R)->ctx, (void *)(uintptr_t)R->order, R);
+    if (R)
+        TESS_FREE(((regrouping *)R)->ctx, (void *)(uintptr_t)R->order, R);
 }
