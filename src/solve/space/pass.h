@@ -10,7 +10,9 @@ typedef struct tess_cpu_update {
     const tess_diagonal *diagonal;
     bool transpose;
     double factor[TESS_TERMS_MAX];
-    const void *in[TESS_TERMS_MAX]; /* of a dot: x and y */
+    const void *in[TESS_TERMS_MAX]; /* the terms' vectors */
+    double x_factor;                /* DIAGONAL */
+    const void *x, *y;              /* DIAGONAL: x; DOT */
     void *out;
     double *sum; /* DOT: one a chunk */
 } tess_cpu_update;

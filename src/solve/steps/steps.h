@@ -55,7 +55,7 @@ typedef struct tess_diagonal {
 
 typedef enum tess_update_kind {
     TESS_UPDATE_COMBINE,  /* out = sum of the terms */
-    TESS_UPDATE_DIAGONAL, /* out = D x or D^T x */
+    TESS_UPDATE_DIAGONAL, /* out = factor D x, or D^T x, plus the terms */
     TESS_UPDATE_DOT       /* slot = x . y */
 } tess_update_kind;
 
@@ -63,7 +63,8 @@ typedef enum tess_update_kind {
 typedef struct tess_update {
     tess_update_kind kind;
     int out, x, y, slot;
-    const tess_diagonal *diagonal; /* DIAGONAL */
+    const tess_diagonal *diagonal; /* DIAGONAL; x is not out */
+    double factor;
     bool transpose;
     int terms;
     tess_term term[TESS_TERMS_MAX];
@@ -138,6 +139,9 @@ void tess_step_precondition(tess_steps *steps, const struct tess_pc *pc, int x, 
 /* out = D x or D^T x. */
 void tess_step_diagonal(tess_steps *steps, const tess_diagonal *diagonal, int x, int out,
                         bool transpose);
+/* The same times a factor, plus up to TESS_TERMS_MAX - 1 terms, of which out may be one. */
+void tess_step_diagonal_sum(tess_steps *steps, const tess_diagonal *diagonal, double factor, int x,
+                            int out, bool transpose, int terms, const tess_term *term);
 void tess_step_combine(tess_steps *steps, int out, int terms, const tess_term *term);
 void tess_step_dot(tess_steps *steps, int slot, int x, int y);
 void tess_step_scalar(tess_steps *steps, tess_scalar_op op, int out, int a, int b);
