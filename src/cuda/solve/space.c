@@ -81,7 +81,7 @@ static tess_status allocate(tess_space *space)
     TESS_TRY(zeros(state, 1, sizeof(uint64_t), "dot products", &state->tickets));
     const size_t control = (size_t)space->systems * TESS_CONTROL * sizeof(double);
     TESS_TRY(
-        TESS_CU(cuda, cuMemAllocHost((void **)&state->host_control, (TESS_FLIGHTS + 1) * control)));
+        TESS_CU(cuda, cuMemAllocHost((void **)&state->host_control, (TESS_FLIGHTS + 2) * control)));
     TESS_TRY(TESS_CU(cuda, cuMemAllocHost((void **)&state->host_ring,
                                           (size_t)(slots * state->ring_length) * sizeof(double))));
     for (int i = 0; i < TESS_FLIGHTS; i++)
