@@ -18,7 +18,7 @@
 
 /* The time of a chunk: several times what the host needs to put the next one into the stream. */
 static const double chunk_seconds = 500e-6;
-enum { CHUNK_MOST = 16, CYCLE_CHUNK = 4 };
+enum { CHUNK_LEAST = 2, CHUNK_MOST = 16, CYCLE_CHUNK = 4 };
 
 /* Iterations that are timed before others are captured. The last one's time counts, since the first
  * also loads code. */
@@ -133,7 +133,9 @@ static int64_t chunk_of(const tess_space *space, const tess_stretch *stretch, in
     const double fits = state->iteration_seconds > 0 ? chunk_seconds / state->iteration_seconds : 1;
     if (state->calls || space->pc->ops->costly)
         return 1;
-    int64_t chunk = fits < 1 ? 1 : fits > CHUNK_MOST ? CHUNK_MOST : (int64_t)fits;
+    int64_t chunk = fits < CHUNK_LEAST  ? CHUNK_LEAST
+                    : fits > CHUNK_MOST ? CHUNK_MOST
+                                        : (int64_t)fits;
     /* Cycles are cut at the same places each time, so that their graphs can be replayed. */
     if (stretch->cycle > 1)
         chunk = CYCLE_CHUNK - (stretch->position + at) % CYCLE_CHUNK;

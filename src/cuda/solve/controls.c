@@ -8,8 +8,7 @@ static const double caution = 0.1;
 
 static double *controls_of(const tess_space *space, int which)
 {
-    return tess_cuda_space_of(space)->host_control +
-           (int64_t)which * space->systems * TESS_CONTROL;
+    return tess_cuda_space_of(space)->host_control + (int64_t)which * space->systems * TESS_CONTROL;
 }
 
 tess_status tess_cuda_put_controls(tess_space *space, const tess_stretch *stretch, int64_t most)
@@ -38,12 +37,13 @@ tess_status tess_cuda_ask(tess_space *space, int flight)
     const size_t bytes = (size_t)space->systems * TESS_CONTROL * sizeof(double);
     TESS_TRY(TESS_CU(cuda, cuEventRecord(state->chunk_end, state->plan->stream)));
     TESS_TRY(TESS_CU(cuda, cuStreamWaitEvent(state->aside, state->chunk_end, 0)));
-    TESS_TRY(TESS_CU(cuda, cuMemcpyDtoHAsync(controls_of(space, flight), state->control, bytes,
-                                             state->aside)));
+    TESS_TRY(TESS_CU(
+        cuda, cuMemcpyDtoHAsync(controls_of(space, flight), state->control, bytes, state->aside)));
     return TESS_CU(cuda, cuEventRecord(state->flight[flight], state->aside));
 }
 
-tess_status tess_cuda_hear(tess_space *space, const tess_stretch *stretch, int flight, bool *stopped)
+tess_status tess_cuda_hear(tess_space *space, const tess_stretch *stretch, int flight,
+                           bool *stopped)
 {
     tess_cuda_space *state = tess_cuda_space_of(space);
     TESS_TRY(TESS_CU(state->cuda, cuEventSynchronize(state->flight[flight])));
