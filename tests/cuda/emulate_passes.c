@@ -103,8 +103,9 @@ static void run_cpu(const test_pass *pass, bench *b)
                                        .diagonal = &diagonal,
                                        .transpose = update->transpose,
                                        .sum = &sums[i]};
-        updates[i].in[0] = vector(b, 1, update->x);
-        updates[i].in[1] = vector(b, 1, update->y);
+        updates[i].x = vector(b, 1, update->x);
+        updates[i].y = vector(b, 1, update->y);
+        updates[i].x_factor = update->factor;
         for (int t = 0; t < update->terms; t++) {
             updates[i].in[t] = vector(b, 1, update->term[t].vector);
             updates[i].factor[t] =

@@ -104,6 +104,34 @@ static void add_method(collection *all, tess_ctx *ctx, const tess_method *method
     close_solver(&solver);
 }
 
+/* Passes of smoothers: D x times a factor, beside no, one, two and three other vectors. The
+ * products between them end a pass. */
+static void add_sums(collection *all, tess_ctx *ctx, int32_t block, tess_type type, tess_type held)
+{
+    enum { X = TESS_V_OWN, R, D, FROM };
+    const tess_term terms[] = {{0.5, 3, D}, {1, TESS_ONE, X}, {-0.25, TESS_ONE, R}};
+    char what[128];
+    tess_steps s = {.ctx = ctx};
+    diagonal = (tess_diagonal){.type = held, .block = block};
+    snprintf(what, sizeof what, "smoother, blocks of %d, %s stored in %s", (int)block,
+             tess_type_name(type), tess_type_name(held));
+    tess_step_copy(&s, R, FROM);
+    tess_step_diagonal_sum(&s, &diagonal, 0.7, R, D, false, 0, NULL);
+    tess_step_apply(&s, D, R);
+    tess_step_copy(&s, X, D);
+    tess_step_diagonal_sum(&s, &diagonal, 1.25, R, D, false, 1, terms);
+    tess_step_sum(&s, X, 1, TESS_ONE, X, 1, TESS_ONE, D);
+    tess_step_apply(&s, D, R);
+    tess_step_diagonal_sum(&s, &diagonal, 0.9, R, X, block % 2 == 0, 2, terms);
+    tess_step_dot(&s, 2, FROM, X);
+    tess_step_apply(&s, D, R);
+    tess_step_diagonal_sum(&s, &diagonal, -0.3, FROM, D, block % 2 == 1, 3, terms);
+    if (tess_steps_finish(&s) != TESS_OK)
+        abort();
+    add_list(all, &s, type, what);
+    tess_steps_free(&s);
+}
+
 static void add_betweens(test_loop *loop, const tess_unit_list *list)
 {
     for (int64_t at = 0, count; tess_between_find(list, 1, &at, &count); at += count) {
@@ -187,6 +215,12 @@ int test_passes(test_pass *passes, int capacity)
     }
     for (int b = 0; b < 9; b += 2)
         add_method(&all, ctx, tess_methods[b % 4], &tess_pc_bjacobi, blocks[b], TESS_F32, TESS_F32);
+    for (int32_t b = 1; b <= 8; b++)
+        add_sums(&all, ctx, b, b == 7 ? TESS_F32 : TESS_F64, b % 3 == 1 ? TESS_F32 : TESS_F64);
+    add_sums(&all, ctx, 16, TESS_F64, TESS_F64);
+    add_sums(&all, ctx, TESS_PASS_BLOCK + 3, TESS_F64, TESS_F64);
+    for (int32_t b = 3; b <= 6; b += 3)
+        add_sums(&all, ctx, b, TESS_F32, TESS_F32);
     tess_ctx_destroy(ctx);
     return all.count;
 }

@@ -68,6 +68,66 @@ static void linear_cycles_are_symmetric(void **state)
     amg_run_close(test_ctx(state), &r);
 }
 
+/* Vectors that the passes of one level move in a V-cycle: each pass reads and writes a vector once,
+ * the diagonal's rows are b vectors, and what no later step reads is not written. */
+static double least_moves(int32_t b, int64_t degree)
+{
+    const double r = 1, d = 1, x = 1, D = b;
+    if (degree == 1)
+        return (r + D + d + x) + (x + d + r + D + x);
+    const double first = (r + D + d) + (x + d + r + D + x + d);
+    const double second = (r + d + D + d + x) + (r + d + D + x + x);
+    return first + second + 2 * (double)(degree - 2) * (r + d + x + D + d + x);
+}
+
+static void cycles_move_no_vector_in_vain(void **state)
+{
+    if (amg_run_few())
+        skip();
+    for (uint64_t seed = 1; seed <= 12; seed++) {
+        char input[80], spec[80];
+        const int64_t degree = 1 + tess_random_below(seed, 0, 4);
+        const int32_t b = 1 + (int32_t)(seed % 8);
+        const bool single = tess_random_below(seed, 1, 2) == 0;
+        snprintf(input, sizeof input, "stencil7:n=9,b=%d", (int)b);
+        snprintf(spec, sizeof spec, "cg:pc=amg,cycle=v,bottom=4,degree=%d%s", (int)degree,
+                 single ? ",pc_type=f32" : "");
+        amg_run r = amg_run_generate(test_ctx(state), input);
+        amg_run_within(&r, input, spec, 40);
+        assert_true(amg_run_hierarchy(&r)->levels >= 3);
+        const tess_steps *loop = &r.solver->loop[0];
+        double moved = 0;
+        int passes = 0;
+        for (int64_t i = 0; i < loop->count; i++)
+            if (loop->step[i].kind == TESS_STEP_PASS && loop->step[i].level == 1 + single) {
+                moved += loop->step[i].vectors;
+                passes++;
+            }
+        if (moved != least_moves(b, degree) || passes != 2 * degree)
+            fail_msg("%s, %s: %d passes move %g vectors, not %g", input, spec, passes, moved,
+                     least_moves(b, degree));
+        amg_run_close(test_ctx(state), &r);
+    }
+}
+
+/* CG looks at |r| before it applies a cycle: as many cycles as iterations. */
+static void cg_applies_a_cycle_an_iteration(void **state)
+{
+    amg_run r = amg_run_generate(test_ctx(state), "elasticity:n=5");
+    amg_run_within(&r, "elasticity:n=5", "cg:pc=amg,bottom=20", 20);
+    const tess_steps *start = &r.solver->start, *loop = &r.solver->loop[0];
+    int at_start = 0, restrictions = 0;
+    for (int64_t i = 0; i < start->count; i++)
+        at_start += start->step[i].plan != NULL;
+    for (int64_t i = 0; i < loop->count; i++)
+        restrictions += loop->step[i].plan == amg_run_hierarchy(&r)->level[0].R_plan;
+    assert_int_equal(at_start, 0);
+    assert_int_equal(restrictions, 1);
+    assert_int_equal(loop->step[loop->count - 1].kind, TESS_STEP_PASS);
+    assert_int_equal(loop->step[loop->count - 1].level, 0);
+    amg_run_close(test_ctx(state), &r);
+}
+
 static void cycles_alone_solve(void **state)
 {
     static const char *const specs[] = {"amg", "amg:cycle=w", "amg:cycle=k", "amg:smoother=gs",
@@ -305,6 +365,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_cycle_takes_every_smoother),
         cmocka_unit_test(linear_cycles_are_symmetric),
+        cmocka_unit_test(cycles_move_no_vector_in_vain),
+        cmocka_unit_test(cg_applies_a_cycle_an_iteration),
         cmocka_unit_test(cycles_alone_solve),
         cmocka_unit_test(convection_takes_fewer_iterations_than_ilu0),
         cmocka_unit_test(diffusion_that_leads_takes_as_many_iterations_on_every_mesh),

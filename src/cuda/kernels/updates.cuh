@@ -43,6 +43,20 @@ typedef struct diagonal_place {
 #define DOT(number, x, y) EACH sum[number] += (double)e[u][x] * (double)e[u][y];
 #define DIAGONAL(out, x) diagonal_update(&diagonals, e, out, x, 0, a.vector[x], d);
 #define DIAGONAL_T(out, x) diagonal_update(&diagonals, e, out, x, 1, a.vector[x], d);
+/* c0 D x, or D^T x, and other vectors, of which `out` may be one: they are added up first. */
+#define ADD_DIAGONAL(out, c0, x, t, others)                         \
+    {                                                               \
+        real other[REPEAT];                                         \
+        EACH other[u] = others;                                     \
+        diagonal_update(&diagonals, e, out, x, t, a.vector[x], d);  \
+        EACH e[u][out] = c[c0] * e[u][out] + other[u];              \
+    }
+#define DIAGONAL_SUM0(out, c0, x, t) ADD_DIAGONAL(out, c0, x, t, 0)
+#define DIAGONAL_SUM1(out, c0, x, t, c1, v1) ADD_DIAGONAL(out, c0, x, t, c[c1] * e[u][v1])
+#define DIAGONAL_SUM2(out, c0, x, t, c1, v1, c2, v2) \
+    ADD_DIAGONAL(out, c0, x, t, c[c1] * e[u][v1] + c[c2] * e[u][v2])
+#define DIAGONAL_SUM3(out, c0, x, t, c1, v1, c2, v2, c3, v3) \
+    ADD_DIAGONAL(out, c0, x, t, c[c1] * e[u][v1] + c[c2] * e[u][v2] + c[c3] * e[u][v3])
 
 /* The thread's rows of the diagonal's blocks, if they fit registers. */
 #if AHEAD

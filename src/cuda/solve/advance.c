@@ -5,6 +5,9 @@
  *     aside              | copy    | copy    | ...
  *     host       put 1, 2   see 1, put 3   see 2 ...      until a chunk says "stopped"
  *
+ * A chunk put into the stream before the one that stops is seen runs in vain. So none is put ahead
+ * once |r| falls such that the chunk under way may be the last.
+ *
  * Stream `aside` copies the decision: a copy between two chunks would cost more than ten
  * microseconds. It may copy the decision of a later chunk than it waited for, which is as good.
  * After the stop, a chunk's passes return at once. Its products and triangular solves still run,
@@ -121,68 +124,14 @@ static int64_t most_in_time(const tess_cuda_space *state, const tess_stretch *st
     return fits < 1 ? 1 : fits < (double)stretch->most ? (int64_t)fits : stretch->most;
 }
 
-static tess_status put_controls(tess_space *space, const tess_stretch *stretch)
-{
-    tess_cuda_space *state = tess_cuda_space_of(space);
-    double *from = state->host_control + (int64_t)TESS_FLIGHTS * space->systems * TESS_CONTROL;
-    const int64_t most = most_in_time(state, stretch);
-    for (int i = 0; i < stretch->count; i++, from += TESS_CONTROL) {
-        memset(from, 0, TESS_CONTROL * sizeof *from);
-        from[TESS_CONTROL_LIMIT] = (double)most;
-        from[TESS_CONTROL_ENOUGH] = stretch->enough[i];
-        from[TESS_CONTROL_TOO_MUCH] = stretch->too_much[i];
-        /* The last two doubles, PEAK and a spare one, keep what the device has written. */
-        TESS_TRY(TESS_CU(state->cuda, cuMemcpyHtoDAsync(
-                                          tess_cuda_control(space, stretch->systems[i]), from,
-                                          (TESS_CONTROL - 2) * sizeof *from, state->plan->stream)));
-    }
-    return TESS_OK;
-}
-
-/* Puts a copy of the controls into `aside`, behind what is in the plan's stream now. */
-static tess_status ask(tess_space *space, int flight)
-{
-    tess_cuda_space *state = tess_cuda_space_of(space);
-    tess_cuda *cuda = state->cuda;
-    const size_t bytes = (size_t)space->systems * TESS_CONTROL * sizeof(double);
-    double *to = state->host_control + (int64_t)flight * space->systems * TESS_CONTROL;
-    TESS_TRY(TESS_CU(cuda, cuEventRecord(state->chunk_end, state->plan->stream)));
-    TESS_TRY(TESS_CU(cuda, cuStreamWaitEvent(state->aside, state->chunk_end, 0)));
-    TESS_TRY(TESS_CU(cuda, cuMemcpyDtoHAsync(to, state->control, bytes, state->aside)));
-    return TESS_CU(cuda, cuEventRecord(state->flight[flight], state->aside));
-}
-
-/* Waits for that copy: the iterations done by each system, and whether all have stopped. */
-static tess_status hear(tess_space *space, const tess_stretch *stretch, int flight, bool *stopped)
-{
-    tess_cuda_space *state = tess_cuda_space_of(space);
-    TESS_TRY(TESS_CU(state->cuda, cuEventSynchronize(state->flight[flight])));
-    const double *controls = state->host_control + (int64_t)flight * space->systems * TESS_CONTROL;
-    *stopped = true;
-    for (int i = 0; i < stretch->count; i++) {
-        const double *control = controls + (int64_t)stretch->systems[i] * TESS_CONTROL;
-        stretch->done[i] = (int64_t)control[TESS_CONTROL_COUNT];
-        *stopped = *stopped && control[TESS_GUARD_STOPPED] != 0;
-    }
-    return TESS_OK;
-}
-
-/* The same of all parts, since one may have copied a later chunk's decision than another. */
-static tess_status answer(tess_space *space, const tess_stretch *stretch, int flight, bool *stopped)
+/* The caller's operator is not called after the stop, and of a costly preconditioner no more
+ * iterations run than must: these are chunks of one. */
+static int64_t chunk_of(const tess_space *space, const tess_stretch *stretch, int64_t at)
 {
     const tess_cuda_space *state = tess_cuda_space_of(space);
-    TESS_TRY(hear(space, stretch, flight, stopped));
-    bool goes_on = !*stopped;
-    TESS_TRY(tess_cuda_halo_any(state->halo, &goes_on));
-    *stopped = !goes_on;
-    return TESS_OK;
-}
-
-static int64_t chunk_of(const tess_cuda_space *state, const tess_stretch *stretch, int64_t at)
-{
     const int64_t left = stretch->most - at;
     const double fits = state->iteration_seconds > 0 ? chunk_seconds / state->iteration_seconds : 1;
-    if (state->calls) /* the caller's operator is not called after the stop */
+    if (state->calls || space->pc->ops->costly)
         return 1;
     int64_t chunk = fits < CHUNK_LEAST  ? CHUNK_LEAST
                     : fits > CHUNK_MOST ? CHUNK_MOST
@@ -203,11 +152,11 @@ static tess_status try_loop(tess_space *space, const tess_stretch *stretch, bool
     if (stretch->count != 1 || stretch->cycle != 1 || !state->loop.fits)
         return TESS_OK;
     TESS_TRY(tess_cuda_need_list(space, stretch->lists, stretch, &list));
-    bool stopped;
+    bool stopped, near;
     *done = true;
     TESS_TRY(tess_cuda_run_loop(space, list, stretch->systems[0]));
-    TESS_TRY(ask(space, 0));
-    return answer(space, stretch, 0, &stopped);
+    TESS_TRY(tess_cuda_ask(space, 0));
+    return tess_cuda_answer(space, stretch, 0, stretch->most, &stopped, &near);
 }
 
 static tess_status run_stretch(tess_space *space, const tess_stretch *stretch)
@@ -216,15 +165,15 @@ static tess_status run_stretch(tess_space *space, const tess_stretch *stretch)
     const double started = tess_seconds();
     int64_t put = 0, first = 0, next = 0; /* iterations put; flights under way: first..next-1 */
     const int flights = state->calls ? 1 : TESS_FLIGHTS;
-    bool stopped = false;
+    bool stopped = false, near = false;
     if (state->halo)
         state->halo->apart = true;
-    TESS_TRY(put_controls(space, stretch));
+    TESS_TRY(tess_cuda_put_controls(space, stretch, most_in_time(state, stretch)));
     /* Iterations of methods with cycles differ, so none of them is timed. */
     for (; stretch->cycle == 1 && state->timed < TIMED && put < stretch->most && !stopped; put++) {
         TESS_TRY(time_one(space, stretch));
-        TESS_TRY(ask(space, 0));
-        TESS_TRY(answer(space, stretch, 0, &stopped));
+        TESS_TRY(tess_cuda_ask(space, 0));
+        TESS_TRY(tess_cuda_answer(space, stretch, 0, put + 1, &stopped, &near));
         TESS_TRY(tess_cuda_halo_mean(state->halo, &state->iteration_seconds));
     }
     if (!stopped)
@@ -232,15 +181,16 @@ static tess_status run_stretch(tess_space *space, const tess_stretch *stretch)
     while (true) {
         bool late = tess_seconds() - started > stretch->seconds && put > 0;
         TESS_TRY(tess_cuda_halo_any(state->halo, &late));
-        while (!stopped && !late && next - first < flights && put < stretch->most) {
-            const int64_t chunk = chunk_of(state, stretch, put);
+        while (!stopped && !late && next - first < (near ? 1 : flights) && put < stretch->most) {
+            const int64_t chunk = chunk_of(space, stretch, put);
             TESS_TRY(tess_cuda_put_chunk(space, stretch, put, chunk));
-            TESS_TRY(ask(space, (int)(next++ % TESS_FLIGHTS)));
+            TESS_TRY(tess_cuda_ask(space, (int)(next++ % TESS_FLIGHTS)));
             put += chunk;
         }
         if (first == next)
             return TESS_OK;
-        TESS_TRY(answer(space, stretch, (int)(first++ % TESS_FLIGHTS), &stopped));
+        const int flight = (int)(first++ % TESS_FLIGHTS);
+        TESS_TRY(tess_cuda_answer(space, stretch, flight, put, &stopped, &near));
     }
 }
 
@@ -258,16 +208,18 @@ static tess_status need_lists(tess_space *space, const tess_stretch *stretch, in
 }
 
 /* The host takes part in every sum, so nothing is put ahead. Once a chunk the parts tell each other
- * whether one has failed, is late or goes on. */
+ * whether one has failed, is late or goes on. What a chunk runs after the stop is in vain, which
+ * with a costly preconditioner is more than the parts' message. */
 static tess_status run_with_ranks(tess_space *space, const tess_stretch *stretch)
 {
     tess_cuda_space *state = tess_cuda_space_of(space);
     tess_part *part = ((tess_part_plan *)space->plan->state)->part;
     const double started = tess_seconds();
+    const int64_t each = space->pc->ops->costly ? 1 : CYCLE_CHUNK;
     bool stopped = false;
-    tess_status status = put_controls(space, stretch);
-    for (int64_t put = 0;; put += CYCLE_CHUNK) {
-        const int64_t chunk = tess_min(CYCLE_CHUNK, stretch->most - put);
+    tess_status status = tess_cuda_put_controls(space, stretch, most_in_time(state, stretch));
+    for (int64_t put = 0;; put += each) {
+        const int64_t chunk = tess_min(each, stretch->most - put);
         if (status == TESS_OK && !stopped)
             status = need_lists(space, stretch, put, chunk);
         status = tess_cuda_ranks_keep(state->halo, status);
@@ -279,9 +231,9 @@ static tess_status run_with_ranks(tess_space *space, const tess_stretch *stretch
         if (chunk <= 0 || said[1] > 0 || said[2] == 0)
             return TESS_OK;
         TESS_TRY(tess_cuda_put_iterations(space, stretch, stretch->position + put, chunk));
-        status = ask(space, 0);
+        status = tess_cuda_ask(space, 0);
         if (status == TESS_OK)
-            status = hear(space, stretch, 0, &stopped);
+            status = tess_cuda_hear(space, stretch, 0, &stopped);
     }
 }
 

@@ -43,17 +43,26 @@ static int coef_of(tess_pass_kernel *kernel, const tess_term *term)
     return kernel->coefs++;
 }
 
-static bool add_combine(tess_pass_kernel *kernel, const tess_update *update, char *text,
-                        size_t size)
+/* Appends coefficient and vector of each term. */
+static bool add_terms(tess_pass_kernel *kernel, const tess_update *update, char *operands,
+                      size_t size)
 {
-    char operands[128] = "";
     for (int i = 0; i < update->terms; i++) {
         const int coef = coef_of(kernel, &update->term[i]);
         const int place = read_place(kernel, update->term[i].vector);
         if (coef < 0 || place < 0)
             return false;
-        tess_append(operands, sizeof operands, ",%d,%d", coef, place);
+        tess_append(operands, size, ",%d,%d", coef, place);
     }
+    return true;
+}
+
+static bool add_combine(tess_pass_kernel *kernel, const tess_update *update, char *text,
+                        size_t size)
+{
+    char operands[128] = "";
+    if (!add_terms(kernel, update, operands, sizeof operands))
+        return false;
     const int out = write_place(kernel, update->out);
     snprintf(text, size, "SUM%d(%d%s)", update->terms, out, operands);
     return out >= 0;
@@ -64,10 +73,21 @@ static bool add_diagonal(tess_pass_kernel *kernel, const tess_update *update, ch
 {
     if (kernel->diagonal.block > 0 && kernel->diagonal.blocks != update->diagonal->blocks)
         return false;
-    const int x = read_place(kernel, update->x), out = write_place(kernel, update->out);
+    char operands[128] = "";
+    const tess_term scale = {update->factor, TESS_ONE, update->x};
+    const bool alone = update->terms == 0 && update->factor == 1;
+    const int x = read_place(kernel, update->x);
+    const int coef = alone ? 0 : coef_of(kernel, &scale);
+    if (!add_terms(kernel, update, operands, sizeof operands))
+        return false;
+    const int out = write_place(kernel, update->out);
     kernel->diagonal = *update->diagonal;
-    snprintf(text, size, "DIAGONAL%s(%d,%d)", update->transpose ? "_T" : "", out, x);
-    return x >= 0 && out >= 0;
+    if (alone)
+        snprintf(text, size, "DIAGONAL%s(%d,%d)", update->transpose ? "_T" : "", out, x);
+    else
+        snprintf(text, size, "DIAGONAL_SUM%d(%d,%d,%d,%d%s)", update->terms, out, coef, x,
+                 update->transpose, operands);
+    return x >= 0 && out >= 0 && coef >= 0;
 }
 
 static bool add_dot(tess_pass_kernel *kernel, const tess_update *update, char *text, size_t size)

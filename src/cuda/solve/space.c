@@ -81,7 +81,7 @@ static tess_status allocate(tess_space *space)
     TESS_TRY(zeros(state, 1, sizeof(uint64_t), "dot products", &state->tickets));
     const size_t control = (size_t)space->systems * TESS_CONTROL * sizeof(double);
     TESS_TRY(
-        TESS_CU(cuda, cuMemAllocHost((void **)&state->host_control, (TESS_FLIGHTS + 1) * control)));
+        TESS_CU(cuda, cuMemAllocHost((void **)&state->host_control, (TESS_FLIGHTS + 2) * control)));
     TESS_TRY(TESS_CU(cuda, cuMemAllocHost((void **)&state->host_ring,
                                           (size_t)(slots * state->ring_length) * sizeof(double))));
     for (int i = 0; i < TESS_FLIGHTS; i++)
@@ -137,12 +137,44 @@ tess_status tess_cuda_space_leave(const tess_cuda_space *state, bool entered, te
 
 /* ---- Moving ---- */
 
+enum { PAGE = 4096 };
+
+struct find_pages {
+    const char *from;
+    size_t bytes;
+    int found; /* a page that is not all 0 */
+};
+
+static void find_pages(void *arg, tess_range pages)
+{
+    static const char zeros[PAGE];
+    struct find_pages *job = arg;
+    for (int64_t i = pages.first; i < pages.last; i++) {
+        const size_t first = (size_t)i * PAGE, left = job->bytes - first;
+        if (__atomic_load_n(&job->found, __ATOMIC_RELAXED))
+            return;
+        if (memcmp(job->from + first, zeros, left < PAGE ? left : PAGE) != 0)
+            __atomic_store_n(&job->found, 1, __ATOMIC_RELAXED);
+    }
+}
+
+/* Whether an array of the host is all 0, as initial guesses mostly are: reading it takes less time
+ * than copying it to the device. */
+static bool all_zero(tess_ctx *ctx, const void *from, size_t bytes)
+{
+    struct find_pages job = {.from = from, .bytes = bytes};
+    tess_for(ctx, tess_ceil_div((int64_t)bytes, PAGE), find_pages, &job);
+    return !job.found;
+}
+
 static tess_status copy_in(tess_space *space, cu_pointer to, const void *from, size_t bytes)
 {
     tess_cuda_space *state = tess_cuda_space_of(space);
     if (bytes > 0 && tess_cuda_on_device(state->cuda, from))
         return TESS_CU(state->cuda,
                        cuMemcpyDtoDAsync(to, tess_cuda_address(from), bytes, state->plan->stream));
+    if (bytes > 0 && all_zero(space->ctx, from, bytes))
+        return TESS_CU(state->cuda, cuMemsetD8Async(to, 0, bytes, state->plan->stream));
     return tess_cuda_upload(state->cuda, to, from, bytes, state->plan->stream);
 }
 
@@ -153,10 +185,9 @@ static tess_status copy_out(tess_space *space, cu_pointer from, void *to, size_t
     cu_stream stream = state->plan->stream;
     if (bytes == 0)
         return TESS_OK;
-    if (tess_cuda_on_device(cuda, to))
-        TESS_TRY(TESS_CU(cuda, cuMemcpyDtoDAsync(tess_cuda_address(to), from, bytes, stream)));
-    else
-        TESS_TRY(TESS_CU(cuda, cuMemcpyDtoHAsync(to, from, bytes, stream)));
+    if (!tess_cuda_on_device(cuda, to))
+        return tess_cuda_download(cuda, to, from, bytes, stream);
+    TESS_TRY(TESS_CU(cuda, cuMemcpyDtoDAsync(tess_cuda_address(to), from, bytes, stream)));
     return TESS_CU(cuda, cuStreamSynchronize(stream));
 }
 

@@ -52,9 +52,10 @@ typedef struct tess_cuda_space {
     tess_unit_list *lists;
     tess_cuda_parts product; /* partial sums of the last product with a dot product */
     tess_cuda_graph *graphs;
-    double *host_control; /* pinned: the controls of all systems, for each flight and to upload */
-    double *host_ring;    /* pinned: the rings */
-    cu_stream aside;      /* copies controls to the host while the plan's stream goes on */
+    /* Pinned: the controls of all systems, for each flight, to upload, and as last heard of. */
+    double *host_control;
+    double *host_ring; /* pinned: the rings */
+    cu_stream aside;   /* copies controls to the host while the plan's stream goes on */
     cu_event chunk_end, flight[TESS_FLIGHTS];
     tess_loop loop;
     bool calls;               /* the host calls the caller's operators in every iteration */
@@ -154,6 +155,20 @@ tess_status tess_cuda_put_iterations(tess_space *space, const tess_stretch *stre
 tess_status tess_cuda_put_chunk(tess_space *space, const tess_stretch *stretch, int64_t at,
                                 int64_t iterations);
 void tess_cuda_graphs_free(tess_space *space);
+
+/* ---- controls.c ---- */
+
+/* The device may run `most` iterations of a stretch. */
+tess_status tess_cuda_put_controls(tess_space *space, const tess_stretch *stretch, int64_t most);
+/* Puts a copy of the controls into `aside`, behind what is in the plan's stream now. */
+tess_status tess_cuda_ask(tess_space *space, int flight);
+/* Waits for that copy: the iterations done by each system, and whether all have stopped. */
+tess_status tess_cuda_hear(tess_space *space, const tess_stretch *stretch, int flight,
+                           bool *stopped);
+/* The same of all parts, since one may have copied a later chunk's decision than another; and
+ * whether the chunks under way, up to iteration `put`, may be the last ones (`near`). */
+tess_status tess_cuda_answer(tess_space *space, const tess_stretch *stretch, int flight,
+                             int64_t put, bool *stopped, bool *near);
 
 /* ---- advance.c ---- */
 

@@ -7,7 +7,7 @@
  *   PAST      set once a kernel has seen STOPPED: those behind the judging one do nothing either
  *   COUNT     iterations run since the host last looked, at most LIMIT
  *   ENOUGH    stop at slot 0 (|r|^2) <= this     TOO_MUCH  stop at slot 0 >= this
- *   PEAK      the largest quotient of a STOP_SMALL so far
+ *   PEAK      the largest quotient of a STOP_SMALL so far     SQUARE  slot 0 of the last iteration
  *
  * programme, a list of ints: number of operations, number of stops, whether an iteration ends here,
  * then {op, out, a, b} each, then {kind, a, b} each. The numbers are those of solve/space/space.h.
@@ -24,6 +24,7 @@
 #define ENOUGH 4
 #define TOO_MUCH 5
 #define PEAK 6
+#define SQUARE 7
 
 /* Sources that know the stops at compile time define this as UNROLL. */
 #ifndef STOPS_UNROLL
@@ -149,6 +150,7 @@ DEVICE void judge(const int *stop, int stops, const double *s, double *control)
         if (unusable(stop + 3 * i, s, control))
             stopped = true;
     control[COUNT] = count;
+    control[SQUARE] = rr;
     if (stopped)
         control[STOPPED] = 1;
 }

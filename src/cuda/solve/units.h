@@ -9,7 +9,13 @@ enum { TESS_FINISH_THREADS = 512 }; /* of finish.cu */
 
 /* The control of a system: steps.cuh. */
 enum { TESS_GUARD_NONE = -1, TESS_GUARD_STOPPED = 0, TESS_GUARD_PAST = 1, TESS_CONTROL = 8 };
-enum { TESS_CONTROL_COUNT = 2, TESS_CONTROL_LIMIT, TESS_CONTROL_ENOUGH, TESS_CONTROL_TOO_MUCH };
+enum {
+    TESS_CONTROL_COUNT = 2,
+    TESS_CONTROL_LIMIT,
+    TESS_CONTROL_ENOUGH,
+    TESS_CONTROL_TOO_MUCH,
+    TESS_CONTROL_SQUARE = 7
+};
 
 typedef enum tess_unit_kind {
     TESS_UNIT_APPLY,       /* a product; a FINISH adds up the partial sums of its dot product */

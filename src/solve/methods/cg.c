@@ -9,6 +9,17 @@
  * x is updated after r, when p is read anyway: beside the product an iteration moves 11 vectors and
  * M (Algorithm 1's five kernels move 20).
  *
+ * Where an application of M^-1 costs more than a product the iteration begins with it and ends with
+ * |r|, so that the last iteration does not apply it in vain:
+ *
+ *     z = M^-1 r,  rz' = r.z
+ *     beta = rz' / rz,  p = z + beta p                         p and rz are 0 at the start
+ *     q = A p,  pq = p.q
+ *     alpha = rz' / pq
+ *     x = x + alpha p,  r = r - alpha q,  rr = r.r             one pass
+ *
+ * That moves two vectors more.
+ *
  * Where M changes from one application to the next beta is z.(r' - r) / rz (Notay 2000), which
  * makes p conjugate to the direction before it. As r' - r = -alpha q that is -alpha z.q / rz.
  */
@@ -17,7 +28,23 @@
 enum { R = TESS_V_OWN, Z, P, Q, VECTORS };
 enum { RZ = TESS_S_OWN, RZ_NEW, PQ, ALPHA, BETA, ZQ, SLOTS };
 
-static void build(tess_solver *solver)
+/* q = A p and alpha. */
+static void multiply(tess_steps *s)
+{
+    tess_step_apply_dot(s, P, Q, P, PQ);
+    tess_step_scalar(s, TESS_OP_DIV_POSITIVE, ALPHA, RZ, PQ);
+}
+
+/* beta, and rz' becomes rz. */
+static void turn(tess_steps *s, bool varies)
+{
+    tess_step_scalar(s, TESS_OP_DIV, BETA, varies ? ZQ : RZ_NEW, RZ);
+    if (varies)
+        tess_step_scalar(s, TESS_OP_MUL, BETA, BETA, ALPHA);
+    tess_step_scalar(s, TESS_OP_COPY, RZ, RZ_NEW, RZ_NEW);
+}
+
+static void build_usual(tess_solver *solver)
 {
     tess_steps *s = &solver->start;
     const bool varies = solver->pc.varies;
@@ -28,20 +55,47 @@ static void build(tess_solver *solver)
     tess_step_dot(s, TESS_S_RR, R, R);
 
     s = &solver->loop[0];
-    tess_step_apply_dot(s, P, Q, P, PQ);
-    tess_step_scalar(s, TESS_OP_DIV_POSITIVE, ALPHA, RZ, PQ);
+    multiply(s);
     tess_step_sum(s, R, 1, TESS_ONE, R, -1, ALPHA, Q);
     z = tess_pc_append(&solver->pc, s, R, Z);
     tess_step_dot(s, RZ_NEW, R, z);
     tess_step_dot(s, TESS_S_RR, R, R);
     if (varies)
         tess_step_dot(s, ZQ, z, Q);
-    tess_step_scalar(s, TESS_OP_DIV, BETA, varies ? ZQ : RZ_NEW, RZ);
-    if (varies)
-        tess_step_scalar(s, TESS_OP_MUL, BETA, BETA, ALPHA);
-    tess_step_scalar(s, TESS_OP_COPY, RZ, RZ_NEW, RZ_NEW);
+    turn(s, varies);
     tess_step_sum(s, TESS_V_X, 1, TESS_ONE, TESS_V_X, 1, ALPHA, P);
     tess_step_sum(s, P, 1, TESS_ONE, z, varies ? -1 : 1, BETA, P);
+}
+
+/* A quotient by rz = 0 is 0 (TESS_OP_DIV), and so is the first beta. */
+static void build_costly(tess_solver *solver)
+{
+    tess_steps *s = &solver->start;
+    const bool varies = solver->pc.varies;
+    tess_step_residual(s, R);
+    tess_step_combine(s, P, 1, &(tess_term){0, TESS_ONE, R});
+    tess_step_dot(s, TESS_S_RR, R, R);
+    tess_step_scalar(s, TESS_OP_SUB, RZ, TESS_S_RR, TESS_S_RR);
+
+    s = &solver->loop[0];
+    const int z = tess_pc_append(&solver->pc, s, R, Z);
+    tess_step_dot(s, RZ_NEW, R, z);
+    if (varies)
+        tess_step_dot(s, ZQ, z, Q);
+    turn(s, varies);
+    tess_step_sum(s, P, 1, TESS_ONE, z, varies ? -1 : 1, BETA, P);
+    multiply(s);
+    tess_step_sum(s, TESS_V_X, 1, TESS_ONE, TESS_V_X, 1, ALPHA, P);
+    tess_step_sum(s, R, 1, TESS_ONE, R, -1, ALPHA, Q);
+    tess_step_dot(s, TESS_S_RR, R, R);
+}
+
+static void build(tess_solver *solver)
+{
+    if (solver->pc.ops->costly)
+        build_costly(solver);
+    else
+        build_usual(solver);
 }
 
 /* Dot products of vectors smaller than this may underflow to 0. */
@@ -66,9 +120,13 @@ void tess_cg_check(tess_system *system, double pq, double rz)
                         rz, (long long)system->iteration);
 }
 
+/* Of a costly M there is no r.z yet at the start, and p is made of the z that r.z judges. */
 static void check(tess_solver *solver, tess_system *system, int64_t position)
 {
-    tess_cg_check(system, position < 0 ? 1 : solver->slots[PQ], solver->slots[RZ]);
+    const bool costly = solver->pc.ops->costly;
+    const double rz = position < 0 && costly ? 1 : solver->slots[RZ];
+    const bool judged = position >= 0 && !(costly && !(rz > 0));
+    tess_cg_check(system, judged ? solver->slots[PQ] : 1, rz);
 }
 
 static const tess_stop stops[] = {{TESS_STOP_NOT_POSITIVE, PQ, 0}, {TESS_STOP_NOT_POSITIVE, RZ, 0}};

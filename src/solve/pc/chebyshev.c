@@ -14,7 +14,7 @@
 enum { DEGREE = 4, POWER_STEPS = 40 };
 /* Eigenvalues below a thirtieth of the largest are the method's business. */
 static const double span = 30;
-enum { LEFT, SCALED, D, VECTORS };
+enum { LEFT, D, VECTORS };
 
 static double block_value(const tess_diagonal *d, int64_t row, int32_t i, int32_t j)
 {
@@ -123,32 +123,29 @@ static tess_status set_up(tess_plan *plan, tess_pc *pc)
     return update(plan, pc);
 }
 
-/* scaled = D^-1 (r - A z), or the same with transposes. */
-static void append_residual(const tess_pc *pc, tess_steps *s, int r, int z, bool transpose)
+/* left = r - A z, or the same with the transpose. */
+static void append_residual(tess_steps *s, int r, int z, int left, bool transpose)
 {
-    const int left = pc->own.first_vector + LEFT;
     if (transpose)
         tess_step_apply_transpose(s, z, left);
     else
         tess_step_apply(s, z, left);
     tess_step_sum(s, left, 1, TESS_ONE, r, -1, TESS_ONE, left);
-    tess_step_diagonal(s, pc->state, left, pc->own.first_vector + SCALED, transpose);
 }
 
 /* M^-T = D^-T q(A^T D^-T) = q(D^-T A^T) D^-T: the same polynomial. */
 static void append(const tess_pc *pc, tess_steps *s, int r, int z, bool transpose)
 {
-    const int scaled = pc->own.first_vector + SCALED, d = pc->own.first_vector + D;
+    const int left = pc->own.first_vector + LEFT, d = pc->own.first_vector + D;
     const double low = 1 / span, theta = (1 + low) / 2, delta = (1 - low) / 2;
-    const tess_term first = {1 / theta, TESS_ONE, scaled};
     double rho = delta / theta;
-    tess_step_diagonal(s, pc->state, r, scaled, transpose);
-    tess_step_combine(s, d, 1, &first);
+    tess_step_diagonal_sum(s, pc->state, 1 / theta, r, d, transpose, 0, NULL);
     tess_step_copy(s, z, d);
     for (int i = 1; i < DEGREE; i++) {
         const double next = 1 / (2 * theta / delta - rho);
-        append_residual(pc, s, r, z, transpose);
-        tess_step_sum(s, d, next * rho, TESS_ONE, d, 2 * next / delta, TESS_ONE, scaled);
+        append_residual(s, r, z, left, transpose);
+        tess_step_diagonal_sum(s, pc->state, 2 * next / delta, left, d, transpose, 1,
+                               &(tess_term){next * rho, TESS_ONE, d});
         tess_step_sum(s, z, 1, TESS_ONE, z, 1, TESS_ONE, d);
         rho = next;
     }

@@ -89,6 +89,7 @@ const tess_pc_ops tess_pc_lu = {
     .name = "lu",
     .summary = "complete factors by SuiteSparse, on processors",
     .complete = true,
+    .costly = true,
     .set_up = set_up,
     .update = update,
     .append = tess_pc_append_step,

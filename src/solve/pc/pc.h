@@ -120,6 +120,7 @@ struct tess_pc_ops {
     bool unsymmetric;      /* M is not symmetric where A is */
     bool complex;          /* takes complex matrices; a transpose is then the conjugate one */
     bool complete;         /* M = A but for rounding; needs SuiteSparse */
+    bool costly;           /* an application takes longer than a product: none is made in vain */
     bool takes_modes;      /* made when it is first needed, as modes may be set until then */
     bool replaces_pivots;  /* those that cannot be inverted */
     bool asks_for_values;  /* set_up and update ask for those on the host where they need them */

@@ -40,29 +40,22 @@ static void bind_update(const tess_space *space, const tess_update *update, int 
     *bound = (tess_cpu_update){.kind = update->kind,
                                .terms = update->terms,
                                .diagonal = update->diagonal,
+                               .x_factor = update->factor,
                                .transpose = update->transpose,
                                .dot = update->dot};
-    switch (update->kind) {
-    case TESS_UPDATE_COMBINE:
-        bound->out = tess_cpu_vector(space, update->out, system);
-        for (int i = 0; i < update->terms; i++) {
-            const tess_term *term = &update->term[i];
-            bound->in[i] = tess_cpu_vector(space, term->vector, system);
-            bound->factor[i] =
-                term->slot == TESS_ONE ? term->factor : term->factor * slots[term->slot];
-            if (term->slot != TESS_ONE && tess_is_complex(space->type))
-                bound->imaginary[i] = term->factor * slots[space->slots + term->slot];
-        }
-        break;
-    case TESS_UPDATE_DIAGONAL:
-        bound->out = tess_cpu_vector(space, update->out, system);
-        bound->in[0] = tess_cpu_vector(space, update->x, system);
-        break;
-    case TESS_UPDATE_DOT:
-        bound->in[0] = tess_cpu_vector(space, update->x, system);
-        bound->in[1] = tess_cpu_vector(space, update->y, system);
-        break;
+    for (int i = 0; i < update->terms; i++) {
+        const tess_term *term = &update->term[i];
+        bound->in[i] = tess_cpu_vector(space, term->vector, system);
+        bound->factor[i] = term->slot == TESS_ONE ? term->factor : term->factor * slots[term->slot];
+        if (term->slot != TESS_ONE && tess_is_complex(space->type))
+            bound->imaginary[i] = term->factor * slots[space->slots + term->slot];
     }
+    if (update->kind != TESS_UPDATE_DOT)
+        bound->out = tess_cpu_vector(space, update->out, system);
+    if (update->kind != TESS_UPDATE_COMBINE)
+        bound->x = tess_cpu_vector(space, update->x, system);
+    if (update->kind == TESS_UPDATE_DOT)
+        bound->y = tess_cpu_vector(space, update->y, system);
 }
 
 static tess_status bind_pass(const tess_space *space, const tess_steps *steps,

@@ -11,7 +11,9 @@ typedef struct tess_cpu_update {
     bool transpose;
     tess_dot_kind dot;
     double factor[TESS_TERMS_MAX], imaginary[TESS_TERMS_MAX]; /* the factors' two parts */
-    const void *in[TESS_TERMS_MAX];                           /* of a dot: x and y */
+    const void *in[TESS_TERMS_MAX];                           /* the terms' vectors */
+    double x_factor;                                          /* DIAGONAL */
+    const void *x, *y;                                        /* DIAGONAL: x; DOT */
     void *out;
     double *sum, *imaginary_sum; /* DOT: one a chunk */
 } tess_cpu_update;

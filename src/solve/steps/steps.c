@@ -129,21 +129,36 @@ void tess_step_precondition(tess_steps *steps, const struct tess_pc *pc, int x, 
                                  .transpose = transpose});
 }
 
+static void take_terms(tess_update *update, int terms, const tess_term *term)
+{
+    update->terms = terms;
+    for (int i = 0; i < terms; i++)
+        update->term[i] = term[i];
+}
+
+void tess_step_diagonal_sum(tess_steps *steps, const tess_diagonal *diagonal, double factor, int x,
+                            int out, bool transpose, int terms, const tess_term *term)
+{
+    tess_update update = {.kind = TESS_UPDATE_DIAGONAL,
+                          .out = out,
+                          .x = x,
+                          .diagonal = diagonal,
+                          .factor = factor,
+                          .transpose = transpose};
+    take_terms(&update, terms, term);
+    add_update(steps, &update);
+}
+
 void tess_step_diagonal(tess_steps *steps, const tess_diagonal *diagonal, int x, int out,
                         bool transpose)
 {
-    add_update(steps, &(tess_update){.kind = TESS_UPDATE_DIAGONAL,
-                                     .out = out,
-                                     .x = x,
-                                     .diagonal = diagonal,
-                                     .transpose = transpose});
+    tess_step_diagonal_sum(steps, diagonal, 1, x, out, transpose, 0, NULL);
 }
 
 void tess_step_combine(tess_steps *steps, int out, int terms, const tess_term *term)
 {
-    tess_update update = {.kind = TESS_UPDATE_COMBINE, .out = out, .terms = terms};
-    for (int i = 0; i < terms; i++)
-        update.term[i] = term[i];
+    tess_update update = {.kind = TESS_UPDATE_COMBINE, .out = out};
+    take_terms(&update, terms, term);
     add_update(steps, &update);
 }
 
@@ -186,14 +201,12 @@ static bool touched(const tess_steps *steps, int64_t first, int64_t last, int ve
             return true;
         if (written)
             continue;
-        if (update->kind == TESS_UPDATE_COMBINE) {
-            for (int t = 0; t < update->terms; t++)
-                if (update->term[t].vector == vector)
-                    return true;
-        } else if (update->x == vector ||
-                   (update->kind == TESS_UPDATE_DOT && update->y == vector)) {
+        for (int t = 0; t < update->terms; t++)
+            if (update->term[t].vector == vector)
+                return true;
+        if ((update->kind != TESS_UPDATE_COMBINE && update->x == vector) ||
+            (update->kind == TESS_UPDATE_DOT && update->y == vector))
             return true;
-        }
     }
     return false;
 }
@@ -203,15 +216,13 @@ static double new_traffic(const tess_steps *steps, int64_t first, int64_t at)
 {
     const tess_update *update = &steps->update[at];
     double moved = 0;
-    int in[TESS_TERMS_MAX], count = 0;
-    if (update->kind == TESS_UPDATE_COMBINE) {
-        for (int t = 0; t < update->terms; t++)
-            in[count++] = update->term[t].vector;
-    } else {
+    int in[TESS_TERMS_MAX + 1], count = 0;
+    for (int t = 0; t < update->terms; t++)
+        in[count++] = update->term[t].vector;
+    if (update->kind != TESS_UPDATE_COMBINE)
         in[count++] = update->x;
-        if (update->kind == TESS_UPDATE_DOT && update->y != update->x)
-            in[count++] = update->y;
-    }
+    if (update->kind == TESS_UPDATE_DOT && update->y != update->x)
+        in[count++] = update->y;
     for (int i = 0; i < count; i++)
         moved += !touched(steps, first, at, in[i], false);
     if (update->kind != TESS_UPDATE_DOT)

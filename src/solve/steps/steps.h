@@ -60,7 +60,7 @@ typedef struct tess_diagonal {
 
 typedef enum tess_update_kind {
     TESS_UPDATE_COMBINE,  /* out = sum of the terms */
-    TESS_UPDATE_DIAGONAL, /* out = D x or D^T x */
+    TESS_UPDATE_DIAGONAL, /* out = factor D x, or D^T x, plus the terms */
     TESS_UPDATE_DOT       /* slot = x . y */
 } tess_update_kind;
 
@@ -75,7 +75,8 @@ typedef enum tess_dot_kind {
 typedef struct tess_update {
     tess_update_kind kind;
     int out, x, y, slot;
-    const tess_diagonal *diagonal; /* DIAGONAL */
+    const tess_diagonal *diagonal; /* DIAGONAL; x is not out */
+    double factor;
     bool transpose;
     tess_dot_kind dot; /* DOT */
     int terms;
@@ -154,6 +155,9 @@ void tess_step_precondition(tess_steps *steps, const struct tess_pc *pc, int x, 
 /* out = D x or D^T x. */
 void tess_step_diagonal(tess_steps *steps, const tess_diagonal *diagonal, int x, int out,
                         bool transpose);
+/* The same times a factor, plus up to TESS_TERMS_MAX - 1 terms, of which out may be one. */
+void tess_step_diagonal_sum(tess_steps *steps, const tess_diagonal *diagonal, double factor, int x,
+                            int out, bool transpose, int terms, const tess_term *term);
 void tess_step_combine(tess_steps *steps, int out, int terms, const tess_term *term);
 void tess_step_dot(tess_steps *steps, int slot, int x, int y);
 /* slot = v^H x, of real vectors x . v: what x has along a v of length 1. */

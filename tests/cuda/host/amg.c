@@ -261,6 +261,48 @@ static void without_room_the_host_computes(void **state)
     tess_matrix_destroy(A);
 }
 
+/* The launches of a second solve with at most so many iterations. */
+static int64_t launches_of(void **state, const tess_matrix *A, const char *spec, int64_t most,
+                           int64_t *iterations)
+{
+    char limited[120];
+    setting s;
+    tess_result result;
+    double *b = test_vector(A->rows, TESS_F64, 3), *x = calloc((size_t)A->rows, sizeof *x);
+    snprintf(limited, sizeof limited, "%s,max=%lld", spec, (long long)most);
+    ok(state, open_setting(test_ctx(state), A, "cuda", limited, &s));
+    ok(state, tess_solver_solve(s.solver, b, x, &result));
+    memset(x, 0, (size_t)A->rows * sizeof *x);
+    const int64_t before = fake->launches;
+    ok(state, tess_solver_solve(s.solver, b, x, &result));
+    assert_int_equal(result.reason, TESS_REASON_CONVERGED);
+    *iterations = result.iterations;
+    close_setting(&s);
+    free(b), free(x);
+    return fake->launches - before;
+}
+
+/* A solve that may go on runs no iteration beyond the one that ends it, though iterations are put
+ * into the stream ahead: as many launches as where the host allows no more of them. */
+static void no_cycle_runs_in_vain(void **state)
+{
+    static const char *const specs[] = {"cg:pc=amg,bottom=9", "cg:pc=amg,bottom=9,pc_type=f32",
+                                        "cg:pc=amg,bottom=9,cycle=k", "amg:bottom=9"};
+    for (uint64_t seed = 1; seed <= 4; seed++) {
+        tess_matrix *A = problem_matrix(test_ctx(state), 60 + 10 * (int64_t)seed,
+                                        1 + (int32_t)(seed % 3), true, TESS_F64, seed);
+        const char *spec = specs[seed - 1];
+        int64_t iterations, again;
+        const int64_t launches = launches_of(state, A, spec, 200, &iterations);
+        const int64_t least = launches_of(state, A, spec, iterations, &again);
+        assert_int_equal(again, iterations);
+        if (launches != least)
+            fail_msg("%s, seed %d: %lld launches for %lld iterations, %lld suffice", spec,
+                     (int)seed, (long long)launches, (long long)iterations, (long long)least);
+        tess_matrix_destroy(A);
+    }
+}
+
 /* Set-up and update while one call of the driver fails, every fifth in turn. */
 static void driver_errors_are_reported_and_nothing_leaks(void **state)
 {
@@ -297,6 +339,7 @@ int main(void)
         TEST(hierarchies_are_the_cpus),       TEST(hierarchies_of_f32_matrices_are_the_cpus),
         TEST(values_stay_on_the_device),      TEST(plans_of_patterns_take_values_on_the_device),
         TEST(without_room_the_host_computes), TEST(driver_errors_are_reported_and_nothing_leaks),
+        TEST(no_cycle_runs_in_vain),
     };
     return cmocka_run_group_tests(tests, start, finish);
 }

@@ -137,6 +137,37 @@ static void a_slow_first_iteration_does_not_shorten_chunks(void **state)
     close_setting(state, &s);
 }
 
+/* Vectors that are longer than what the driver copies directly. An initial guess of zeros is not
+ * copied; one whose last entry alone is not 0 is. The first solve makes what is made once. */
+static void initial_guesses_reach_the_device(void **state)
+{
+    static const char *const input = "gen:stencil7:nx=35,ny=33,nz=29,b=1";
+    setting here = open_setting(state, input, "cpu"), there = open_setting(state, input, "cuda");
+    const int64_t rows = here.A->rows;
+    int64_t copies[3];
+    tess_solver *solver;
+    assert_true(rows * (int64_t)sizeof(double) > 256 << 10);
+    ok(state, tess_solver_create(there.plan, "cg:max=2", &solver));
+    for (int i = 0; i < 3; i++) {
+        tess_result want, got;
+        memset(here.x, 0, (size_t)rows * sizeof *here.x);
+        memset(there.x, 0, (size_t)rows * sizeof *there.x);
+        here.x[rows - 1] = there.x[rows - 1] = i == 2 ? 100 : 0;
+        const int64_t before = fake->copies;
+        ok(state, tess_solve(here.plan, "cg:max=2", here.b, here.x, &want));
+        ok(state, tess_solver_solve(solver, there.b, there.x, &got));
+        copies[i] = fake->copies - before;
+        assert_true(fabs(got.true_residual - want.true_residual) <= 1e-12 * want.true_residual);
+        for (int64_t k = 0; k < rows; k++)
+            if (!(fabs(there.x[k] - here.x[k]) <= 1e-11 * (1 + fabs(here.x[k]))))
+                fail_msg("x %lld is %.17g, on the CPU %.17g", (long long)k, there.x[k], here.x[k]);
+    }
+    assert_int_equal(copies[1] + 1, copies[2]);
+    tess_solver_destroy(solver);
+    close_setting(state, &here);
+    close_setting(state, &there);
+}
+
 static void vectors_on_the_device_stay_there(void **state)
 {
     setting s = open_setting(state, "gen:elasticity:n=4", "cuda");
@@ -338,6 +369,7 @@ int main(void)
         TEST(iterations_in_one_launch_end_as_on_the_cpu),
         TEST(the_host_does_not_wait_for_an_iteration),
         TEST(a_slow_first_iteration_does_not_shorten_chunks),
+        TEST(initial_guesses_reach_the_device),
         TEST(vectors_on_the_device_stay_there),
         TEST(a_large_matrix_is_not_its_own_probe),
         TEST(every_driver_error_is_reported_and_nothing_leaks),

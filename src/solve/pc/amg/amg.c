@@ -174,6 +174,7 @@ const tess_pc_ops tess_pc_amg = {
     .name = "amg",
     .summary = "multigrid by aggregation, one cycle",
     .symmetric = true,
+    .costly = true,
     .takes_modes = true,
     .replaces_pivots = true,
     .asks_for_values = true,

@@ -30,7 +30,6 @@ enum {
     AMG_X,
     AMG_R,
     AMG_D,
-    AMG_T,
     AMG_OF_V,
     AMG_B = AMG_OF_V, /* K: the residual of the two iterations; W: the second correction */
     AMG_OF_W,

@@ -4,16 +4,19 @@
  * correction, and the same smoother runs again. Residuals are updated by r = r - A d, where d was
  * added to x, so that no step computes b - A x anew:
  *
- *     d = D^-1 r / theta,  x = d                        one pass
+ *     d = D^-1 r / theta                                one pass
  *     r = r - A d                                       product
- *     d = f d + g D^-1 r,  x = x + d                    one pass; repeated by the degree
+ *     x = d,  d = f d + g D^-1 r,  x = x + d            one pass; x = d the first time alone
  *     r = r - A d,  coarse r = R r                      products
  *     ...                                               the coarse level
  *     d = P coarse x,  r = r - A d                      products
- *     x = x + d,  d = D^-1 r / theta,  x = x + d        one pass; and so on
+ *     x = x + d,  d = D^-1 r / theta,  x = x + d        one pass
+ *     r = r - A d                                       product
+ *     x = x + f d + g D^-1 r                            one pass
  *
- * That is Chebyshev's polynomial; other smoothers have d = M^-1 r. The first and the last smoother
- * are the same, so that the cycle is symmetric where A is.
+ * That is Chebyshev's polynomial of degree 2; other smoothers have d = M^-1 r. The first and the
+ * last smoother are the same, so that the cycle is symmetric where A is. A pass writes x and d only
+ * where a later step reads them.
  *
  * A W-cycle visits a coarse level a second time, with the residual of the first visit. A K-cycle
  * (Notay and Vassilevski 2008) makes two iterations of conjugate gradients there, or of GCR where A
@@ -70,26 +73,44 @@ static bool is_bottom(const cycle *c, int level)
     return level + 1 == c->amg->levels && c->amg->bottom;
 }
 
-/* Adds the polynomial's corrections to x, or sets x to them (`start`). d is the last correction. */
-static void polynomial(const cycle *c, int level, int x, bool start)
+/* One of the polynomial's corrections, f d + g D^-1 r, becomes d and is added to x. Where nobody
+ * reads d afterwards (`last`) it is added to x alone. */
+static void correct(const cycle *c, int level, double f, double g, int x, bool last)
+{
+    const int r = vector(c, level, AMG_R), d = vector(c, level, AMG_D);
+    const tess_diagonal *D = &c->amg->level[level].diagonal;
+    const tess_term term[2] = {{f, TESS_ONE, d}, {1, TESS_ONE, x}};
+    const int first = f == 0;
+    if (last) {
+        tess_step_diagonal_sum(c->steps, D, g, r, x, false, 2 - first, term + first);
+        return;
+    }
+    tess_step_diagonal_sum(c->steps, D, g, r, d, false, 1 - first, term);
+    tess_step_sum(c->steps, x, 1, TESS_ONE, x, 1, TESS_ONE, d);
+}
+
+/* Adds the polynomial's corrections to x, or sets x to them (`start`): x is written when the second
+ * of them is made. d is the last correction unless nobody reads it (`last`). */
+static void polynomial(const cycle *c, int level, int x, bool start, bool last)
 {
     const tess_amg_level *l = &c->amg->level[level];
     tess_steps *s = c->steps;
-    const int r = vector(c, level, AMG_R), d = vector(c, level, AMG_D), t = vector(c, level, AMG_T);
+    const int64_t degree = c->amg->degree;
+    const int r = vector(c, level, AMG_R), d = vector(c, level, AMG_D);
     const double theta = (1 + 1 / spread) / 2, delta = (1 - 1 / spread) / 2, sigma = theta / delta;
     double rho = 1 / sigma;
-    tess_step_diagonal(s, &l->diagonal, r, d, false);
-    tess_step_combine(s, d, 1, &(tess_term){1 / theta, TESS_ONE, d});
     if (start)
-        tess_step_copy(s, x, d);
+        tess_step_diagonal_sum(s, &l->diagonal, 1 / theta, r, d, false, 0, NULL);
     else
-        tess_step_sum(s, x, 1, TESS_ONE, x, 1, TESS_ONE, d);
-    for (int64_t i = 1; i < c->amg->degree; i++) {
+        correct(c, level, 0, 1 / theta, x, last && degree == 1);
+    if (start && degree == 1)
+        tess_step_copy(s, x, d);
+    for (int64_t i = 1; i < degree; i++) {
         const double next = 1 / (2 * sigma - rho);
         tess_step_product(s, l->plan, -1, d, 1, r);
-        tess_step_diagonal(s, &l->diagonal, r, t, false);
-        tess_step_sum(s, d, rho * next, TESS_ONE, d, 2 * next / delta, TESS_ONE, t);
-        tess_step_sum(s, x, 1, TESS_ONE, x, 1, TESS_ONE, d);
+        if (start && i == 1)
+            tess_step_copy(s, x, d);
+        correct(c, level, rho * next, 2 * next / delta, x, last && i + 1 == degree);
         rho = next;
     }
 }
@@ -111,8 +132,9 @@ static void sweeps(const cycle *c, int level, int x, bool start)
 }
 
 /* Runs the smoother on x. `from`: the residual before, which is copied to r where it is another
- * vector. `start`: x is 0 before; otherwise d is added to x first. */
-static void smooth(const cycle *c, int level, int from, int x, bool start)
+ * vector. `start`: x is 0 before; otherwise d is added to x first. `last`: nobody reads d
+ * afterwards. */
+static void smooth(const cycle *c, int level, int from, int x, bool start, bool last)
 {
     const int r = vector(c, level, AMG_R), d = vector(c, level, AMG_D);
     tess_steps_on_level(c->steps, level + c->offset);
@@ -121,7 +143,7 @@ static void smooth(const cycle *c, int level, int from, int x, bool start)
     if (!start)
         tess_step_sum(c->steps, x, 1, TESS_ONE, x, 1, TESS_ONE, d);
     if (c->amg->smoother == TESS_SMOOTHER_CHEBYSHEV)
-        polynomial(c, level, x, start);
+        polynomial(c, level, x, start, last);
     else
         sweeps(c, level, x, start);
 }
@@ -139,12 +161,13 @@ static void descend(const cycle *c, int level, int visits, int from, int x, bool
         tess_step_product(s, c->amg->bottom_plan, 1, from, 0, x);
         return;
     }
-    smooth(c, level, from, x, true);
-    if (level + 1 < c->amg->levels) {
+    const bool coarsest = level + 1 == c->amg->levels;
+    smooth(c, level, from, x, true, coarsest && !residual);
+    if (!coarsest) {
         tess_step_product(s, l->plan, -1, d, 1, r);
         solve_below(c, level, visits, d);
         tess_step_product(s, l->plan, -1, d, 1, r);
-        smooth(c, level, r, x, false);
+        smooth(c, level, r, x, false, !residual);
     }
     if (residual)
         tess_step_product(s, l->plan, -1, d, 1, r);
