@@ -262,8 +262,8 @@ static void without_room_the_host_computes(void **state)
 }
 
 /* The launches of a second solve with at most so many iterations. */
-static int64_t launches_of(void **state, const tess_matrix *A, const char *spec, int64_t most,
-                           int64_t *iterations)
+static int64_t solve_launches(void **state, const tess_matrix *A, const char *spec, int64_t most,
+                              int64_t *iterations)
 {
     char limited[120];
     setting s;
@@ -293,8 +293,8 @@ static void no_cycle_runs_in_vain(void **state)
                                         1 + (int32_t)(seed % 3), true, TESS_F64, seed);
         const char *spec = specs[seed - 1];
         int64_t iterations, again;
-        const int64_t launches = launches_of(state, A, spec, 200, &iterations);
-        const int64_t least = launches_of(state, A, spec, iterations, &again);
+        const int64_t launches = solve_launches(state, A, spec, 200, &iterations);
+        const int64_t least = solve_launches(state, A, spec, iterations, &again);
         assert_int_equal(again, iterations);
         if (launches != least)
             fail_msg("%s, seed %d: %lld launches for %lld iterations, %lld suffice", spec,
