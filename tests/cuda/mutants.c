@@ -16,7 +16,8 @@ const test_mutant test_mutants[] = {
     {"sliced_dot_half", "sliced_dot", "", 3, "s/half > 0; half/half > 1; half/"},
 
     {"sliced_spmm_intact", "sliced_spmm", "", 3, ""},
-    {"sliced_spmm_vector", "sliced_spmm", "", 3, "s/sums\\[i\\]\\[j\\] += v/sums[i][0] += v/"},
+    {"sliced_spmm_vector", "sliced_spmm", "", 3, 
+     "s/MULTIPLY_ADD(sums\\[i\\]\\[j\\]/MULTIPLY_ADD(sums[i][0]/"},
 
     {"swept_intact", "swept", "", 3, ""},
     {"swept_barrier", "swept", "", 3, "/may be another lane's/s/__syncwarp(0xffffffffu)/(void)0/"},
@@ -83,7 +84,7 @@ const test_mutant test_mutants[] = {
     {"ksparse_medium_first", "ksparse_medium", "N_tg=4,N_ta=4,Nbrows_ta=2", 7,
      "/parts.threadIdx.x. = sum/,+1" LOSE_BARRIER},
     {"ksparse_medium_second", "ksparse_medium", "N_tg=4,N_ta=4,Nbrows_ta=2", 7,
-     "/sum += parts/,+1" LOSE_BARRIER},
+     "/ADD_TO(sum, parts/,+1" LOSE_BARRIER},
 
     {"ksparse_large_intact", "ksparse_large", "nb=16,N_tg=4,ept=4", 40, ""},
     {"ksparse_large_small", "ksparse_large", "nb=4,N_tg=2,ept=2", 5, ""},
