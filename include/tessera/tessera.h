@@ -160,8 +160,9 @@ typedef struct tess_matrix tess_matrix;
  * part first: what C has as double _Complex, C++ as std::complex<double>, Fortran as complex(8).
  *
  * Matrices of every type are made, converted, read, written and analysed. Products of complex ones
- * run on "ref" and "cpu". All else (solvers, GPUs, several parts, tess_matrix_multiply,
- * predictions) is refused with TESS_ERR_UNSUPPORTED. */
+ * run on "ref", "cpu" and "cuda"; complex scalars in a GPU's memory lie at multiples of their size.
+ * All else (solvers, several parts, tess_matrix_multiply, predictions) is refused with
+ * TESS_ERR_UNSUPPORTED. */
 typedef enum tess_type {
     TESS_F64 = 0,
     TESS_F32 = 1,

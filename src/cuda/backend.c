@@ -28,6 +28,7 @@ const tess_backend tess_cuda_backend = {
     .prepare = tess_cuda_prepare,
     .settle = tess_cuda_settle,
     .spmm = tess_cuda_spmm,
+    .complex = &tess_cuda_complex_products,
     .update_values = tess_cuda_update_values,
     .explain = tess_cuda_explain,
     .candidates = tess_cuda_candidates,

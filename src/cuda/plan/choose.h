@@ -41,3 +41,6 @@ void tess_cuda_prepare_ahead(tess_device *device, const tess_matrix *A, const te
 /* ---- cost.c ---- */
 
 tess_status tess_cuda_costs(tess_device *device, const tess_matrix *A, tess_candidates *list);
+/* Of a layout with shapes: what the plan moves and occupies. That is known once the layout is made;
+ * costs() cannot tell. */
+void tess_cuda_price_layout(tess_plan *plan, const tess_cuda_layout *layout);

@@ -26,7 +26,7 @@ void check_spmv(void **state, tess_plan *plan, const tess_matrix *A, double alph
     void *x = test_vector(A->cols, A->type, 1), *y0 = test_vector(A->rows, A->type, 2);
     void *first = malloc(bytes + 1), *second = malloc(bytes + 1);
     for (int64_t i = 0; beta == 0 && i < A->rows; i++)
-        tess_put(y0, A->type, i, (double)NAN);
+        tess_put_complex(y0, A->type, i, (tess_complex){NAN, NAN});
     memcpy(first, y0, bytes);
     memcpy(second, y0, bytes);
     ok(state, tess_spmv(plan, alpha, x, beta, first), what);
