@@ -97,12 +97,12 @@ static bool add(const tess_cuda_kernel *kernel, const tess_cuda_problem *problem
     return true;
 }
 
-/* How many of the variants have these values; all, if nothing is held. */
+/* How many of the real variants have these values; all, if nothing is held. */
 static int having(const held *h, const test_variant *variants, int count)
 {
     int found = 0;
     for (int n = 0; n < count; n++) {
-        bool all = true;
+        bool all = !tess_is_complex(variants[n].problem.type);
         for (int i = 0; i < h->count; i++)
             all &= variants[n].params[h->param[i]] == h->value[i];
         found += all;
