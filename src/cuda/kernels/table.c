@@ -20,6 +20,15 @@ const tess_cuda_kernel *tess_cuda_kernel_find(const char *name)
     return NULL;
 }
 
+tess_status tess_cuda_takes(tess_ctx *ctx, const tess_cuda_kernel *kernel, tess_type type)
+{
+    char what[64];
+    if (kernel->complex)
+        return TESS_OK;
+    snprintf(what, sizeof what, "kernel '%s'", kernel->name);
+    return tess_refuse_complex(ctx, what, type);
+}
+
 bool tess_cuda_fits(const tess_cuda_kernel *kernel, const tess_cuda_problem *problem,
                     const int *params)
 {

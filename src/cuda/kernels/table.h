@@ -139,6 +139,9 @@ typedef struct tess_cuda_kernel {
 extern const tess_cuda_kernel *const tess_cuda_kernels[];
 extern const int tess_cuda_kernel_count;
 
+/* TESS_ERR_UNSUPPORTED, with a sentence, where the kernel does not take matrices of this type. */
+tess_status tess_cuda_takes(tess_ctx *ctx, const tess_cuda_kernel *kernel, tess_type type);
+
 /* Whether the kernel takes the problem's type, and the parameters fit. */
 bool tess_cuda_fits(const tess_cuda_kernel *kernel, const tess_cuda_problem *problem,
                     const int *params);

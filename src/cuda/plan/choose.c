@@ -56,8 +56,7 @@ static tess_status does_not_fit(tess_ctx *ctx, const tess_cuda_kernel *kernel,
                                 const tess_cuda_problem *problem, const int *params)
 {
     char text[256];
-    if (!kernel->complex && tess_is_complex(problem->type))
-        return tess_refuse_complex(ctx, kernel->name, problem->type);
+    TESS_TRY(tess_cuda_takes(ctx, kernel, problem->type));
     tess_cuda_params_write(kernel, params, text, sizeof text);
     return tess_fail(ctx, TESS_ERR_UNSUPPORTED,
                      "kernel '%s' with %s does not fit %d x %d blocks of %s on sm_%d", kernel->name,
