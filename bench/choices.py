@@ -3,6 +3,7 @@
 
     bench/choices.py measure TESSERA --results FILE [--device cuda] [--seconds N] [--blocks 1-64] [--types f64,f32] [--matrices DIR]
     bench/choices.py held TESSERA --results FILE [--device profile:h200] [--seconds N]
+    bench/choices.py replay TESSERA --results FILE [--device profile:h200] [--matrices DIR]
     bench/choices.py page bench/results/choices-*.json > docs/performance/choices.md
 
 `measure` runs `tessera bench --few` on 27- and 7-point stencils and on patterns of --matrices with every entry made a block. All
@@ -11,6 +12,9 @@ is not yet in it and stops after N seconds: every block size comes once before a
 
 `held` takes one calibrated block size after the other out of the profile and asks the model that is left for it. What it would take is
 priced by the whole profile. Nothing runs on the device: any machine will do.
+
+`replay` asks the model as it is now what it takes in each case of FILE, and prices that by the times in FILE: whether a change of the
+model or of a kernel's own parameters is for the better is seen without the device. The page has its result beside what was measured.
 """
 import argparse
 import datetime
@@ -27,6 +31,7 @@ from report_common import box, name_of, run, save
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BYTES = {"cuda": 3e8, "cpu": 4e8}  # that a product moves
 COMBINATIONS = [("27 points", "f64"), ("7 points", "f32"), ("7 points", "f64"), ("27 points", "f32")]
+NOTES = os.path.join(ROOT, "bench", "results", "choices-notes.md")  # ends the page
 PATTERNS, PATTERN_BYTES = 8, (1e5, 1.5e6)  # so many files of these sizes
 HELD_BYTES = 1.5e8
 
@@ -87,7 +92,8 @@ def price(found):
     for c in good:
         kernels[c["kernel"]] = min(c["seconds"], kernels.get(c["kernel"], c["seconds"]))
     return {"bytes": found["matrix"]["bytes"], "read_GBps": found["machine"]["read_GBps"], "best": best["seconds"], "best_name": name_of(best),
-            "taken": taken["seconds"], "taken_name": name_of(taken), "predicted": taken["predicted_seconds"], "kernels": kernels}
+            "taken": taken["seconds"], "taken_name": name_of(taken), "predicted": taken["predicted_seconds"], "kernels": kernels,
+            "times": {name_of(c): c["seconds"] for c in good}}
 
 
 def measure(args):
@@ -148,6 +154,26 @@ def held(args):
                 save(args.results, data)
 
 
+# ---- Replayed ----
+
+def known(entry, name):
+    """The recorded time of a kernel with these parameters; None: it was not recorded."""
+    times = {**entry.get("times", {}), entry["taken_name"]: entry["taken"], entry["best_name"]: entry["best"]}
+    return times.get(name)
+
+
+def replay(args):
+    data = document(args)
+    profile = json.load(open(os.path.join(ROOT, "profiles", args.device.split(":")[1] + ".json")))
+    for key, entry in data["cases"].items():
+        source = entry["input"] if entry["input"].startswith("gen:") else f"promote:b={entry['b']}:{os.path.join(args.matrices, entry['input'])}"
+        took = predicted(args, source, entry["type"], profile)[0]
+        entry["now_name"], entry["now"] = name_of(took), known(entry, name_of(took))
+        after = f"{100 * (entry['now'] / entry['best'] - 1):.1f} %" if entry["now"] else "not recorded"
+        print(f"{key}: {lost(entry):.1f} % lost, now {after}, {entry['now_name']}", flush=True)
+    save(args.results, data)
+
+
 # ---- The page ----
 
 def lost(entry):
@@ -181,6 +207,22 @@ def measured_section(data):
     return lines
 
 
+def replayed_section(data):
+    """What the model of today takes in the recorded cases."""
+    entries = [e for e in data["cases"].values() if "now_name" in e]
+    changed = [e for e in entries if e["now_name"] != e["taken_name"]]
+    seen = [dict(e, taken=e["now"]) for e in entries if e["now"]]
+    lines = ["`bench/choices.py replay`: what the model and the kernels' own parameters of today take in these cases, by the times recorded in them.", "",
+             "| | cases | lost in the median, % | at worst, % | within 5 % |", "|---|---|---|---|---|",
+             f"| as measured | {summary(entries)} |", f"| today, where the time was recorded | {summary(seen)} |", "",
+             f"{len(changed)} cases take something else than before, {sum(e['now'] is None for e in changed)} of them a set of parameters whose time was not recorded:", "",
+             "| matrix | b | type | lost before, % | lost now, % | takes now |", "|---|---|---|---|---|---|"]
+    for e in sorted(changed, key=lost, reverse=True):
+        after = f"{100 * (e['now'] / e['best'] - 1):.1f}" if e["now"] else "not recorded"
+        lines.append(f"| {e['shape']} | {e['b']} | {e['type']} | {lost(e):.1f} | {after} | {e['now_name']} |")
+    return lines
+
+
 def held_section(data):
     entries = list(data["held"].values())
     lines = ["Each block size in turn is taken out of the profile. The model then knows it by its neighbours only; what it would take is priced by the",
@@ -202,15 +244,17 @@ def page(args):
         name = os.path.basename(path)[len("choices-"):-len(".json")]
         if data["cases"]:
             out += [f"## {data['device']}, measured", "", f"`bench/choices.py measure`, {data['date']}.", "", *measured_section(data), ""]
+        if any("now_name" in e for e in data["cases"].values()):
+            out += [f"## {name}: replayed", "", *replayed_section(data), ""]
         if data["held"]:
             out += [f"## {name}: block sizes held out", "", *held_section(data), ""]
-    print("\n".join(out).rstrip())
+    print("\n".join(out).rstrip() + "\n\n" + open(NOTES, encoding="utf-8").read().rstrip())
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
-    for name, function, device in (("measure", measure, "cuda"), ("held", held, "profile:h200")):
+    for name, function, device in (("measure", measure, "cuda"), ("held", held, "profile:h200"), ("replay", replay, "profile:h200")):
         sub = commands.add_parser(name)
         sub.set_defaults(function=function)
         sub.add_argument("tessera")

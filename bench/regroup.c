@@ -117,6 +117,14 @@ static double predicted(tess_ctx *ctx, tess_plan *plan)
     return info.predicted_seconds;
 }
 
+/* Of the passes over x and y; 0: there are none. */
+static double permuted(tess_ctx *ctx, tess_plan *plan)
+{
+    tess_plan_info info;
+    check(ctx, tess_plan_get_info(plan, sizeof info, &info));
+    return info.permuted_bytes;
+}
+
 /* Of all threads of this process, since then: other processes do not count. */
 static double cpu_seconds(clock_t since)
 {
@@ -156,15 +164,15 @@ static json_t *compare(comparison *c, const tess_matrix *natural, const tess_mat
         take_turns(c, hidden);
         json_object_update_new(
             result,
-            json_pack("{s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:s}", "plan_seconds", planned,
-                      "plan_cpu_seconds", planned_cpu, "found",
+            json_pack("{s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:s}", "plan_seconds",
+                      planned, "plan_cpu_seconds", planned_cpu, "found",
                       block_bytes(natural->blocks, natural->block_height) /
                           block_bytes(R->blocks, R->block),
                       "natural", c->seconds[NATURAL], "csr", c->seconds[PLAIN], "regrouped",
                       c->seconds[REGROUPED], "csr_predicted", predicted(c->ctx, c->plan[PLAIN]),
                       "regrouped_predicted", predicted(c->ctx, c->plan[REGROUPED]), "bytes_ratio",
-                      R->bytes / tess_matrix_spmv_bytes(hidden), "kernel",
-                      c->plan[REGROUPED]->kernel));
+                      R->bytes / tess_matrix_spmv_bytes(hidden), "permuted_bytes",
+                      permuted(c->ctx, c->plan[REGROUPED]), "kernel", c->plan[REGROUPED]->kernel));
         for (int p = 0; p < PLANS; p++)
             tess_plan_destroy(c->plan[p]);
     }

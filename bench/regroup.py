@@ -60,18 +60,18 @@ def measure(args):
 def row(case, order):
     head = [f"`{case['input']}`", f"{case['entries']:,}".replace(",", " "), order["order"]]
     if "regrouped" not in order:
-        return head + [f"{order['detect_cpu_seconds']:.2f}", "", "none that pays", "", "", "", "", ""]
+        return head + [f"{order['detect_cpu_seconds']:.2f}", "", "none that pays", "", "", "", "", "", ""]
     predicted = order["csr_predicted"] / order["regrouped_predicted"] if order["regrouped_predicted"] else 0
     return head + [
         f"{order['detect_cpu_seconds']:.2f}", f"{order['plan_cpu_seconds']:.2f}", f"{order['block']} × {order['block']}",
-        f"{100 * min(1, order['found']):.1f} %", f"{1e3 * order['regrouped']:.3f}",
+        f"{100 * min(1, order['found']):.1f} %", "none" if order.get("permuted_bytes") == 0 else "2", f"{1e3 * order['regrouped']:.3f}",
         f"{order['natural'] / order['regrouped']:.2f}", f"{order['csr'] / order['regrouped']:.2f}",
         f"{1 / order['bytes_ratio']:.2f}" + (f" / {predicted:.2f}" if predicted else "")]
 
 
 def section(document):
     rows = [row(case, order) for case in document["cases"] for order in case["orders"]]
-    head = ["input", "entries", "hidden by", "detection", "plan", "blocks", "found", "product ms", "of natural", "of CSR",
+    head = ["input", "entries", "hidden by", "detection", "plan", "blocks", "found", "passes", "product ms", "of natural", "of CSR",
             "price: bytes / model"]
     text = f"## {document['device']}\n\n{document['date']}, {document['rounds']} rounds. {document['note']}\n\n"
     return text + table(head, rows) + "\n"
@@ -86,6 +86,7 @@ multiplies in the scrambled numbering. How fast is its product, permutation of x
 * *detection*, *plan*: processor seconds, of all threads together, of `tess_detect_regrouping`; of detection, permutation and
   the choice of a kernel together.
 * *found*: bytes of the natural blocks over those of the blocks that were found, at most 100 %.
+* *passes*: over x and y, to permute them; *none* where the kernel reads x and writes y by fields itself.
 * *of natural*: speed over that of the natural blocks in their own numbering, which permutes nothing.
 * *of CSR*: speed over that of a plan of the scrambled matrix as 1 × 1 blocks.
 * *price*: what was expected of the last number, from bytes alone and by the model.

@@ -252,30 +252,22 @@ static PetscErrorCode product(Mat A, PetscBool transpose, Vec x, Vec y, Vec z)
 
 static PetscErrorCode mult(Mat A, Vec x, Vec y)
 {
-    PetscFunctionBegin;
-    PetscCall(product(A, PETSC_FALSE, x, NULL, y));
-    PetscFunctionReturn(0);
+    return product(A, PETSC_FALSE, x, NULL, y);
 }
 
 static PetscErrorCode mult_add(Mat A, Vec x, Vec y, Vec z)
 {
-    PetscFunctionBegin;
-    PetscCall(product(A, PETSC_FALSE, x, y, z));
-    PetscFunctionReturn(0);
+    return product(A, PETSC_FALSE, x, y, z);
 }
 
 static PetscErrorCode mult_transpose(Mat A, Vec x, Vec y)
 {
-    PetscFunctionBegin;
-    PetscCall(product(A, PETSC_TRUE, x, NULL, y));
-    PetscFunctionReturn(0);
+    return product(A, PETSC_TRUE, x, NULL, y);
 }
 
 static PetscErrorCode mult_transpose_add(Mat A, Vec x, Vec y, Vec z)
 {
-    PetscFunctionBegin;
-    PetscCall(product(A, PETSC_TRUE, x, y, z));
-    PetscFunctionReturn(0);
+    return product(A, PETSC_TRUE, x, y, z);
 }
 
 /* ---- The type -------------------------------------------------------------------------------- */

@@ -245,6 +245,57 @@ static void print(bench *t, const char *input)
     fflush(stdout);
 }
 
+/* Solvers on both sides, with vectors in device memory; b and A are the caller's. */
+static void open_bench(tess_device *device, const tess_matrix *A, double *b, const char *input,
+                       bench *t)
+{
+    tess_ctx *ctx = device->ctx;
+    const size_t bytes = (size_t)A->rows * sizeof *b;
+    /* CG solves the stencils' own right-hand side in three iterations, too few to be timed. */
+    for (int64_t i = 0; i < A->rows; i++)
+        b[i] = tess_random_unit(1, (uint64_t)i);
+    t->b = b;
+    t->x = malloc(bytes);
+    if (!t->x)
+        peer_fail(input, "out of memory");
+    t->long_run = A->rows < 500000 ? 510 : 210;
+    t->expected = expected_residual(ctx, A, b, t->x);
+    peer_check(ctx, tess_plan_create(ctx, A, device, NULL, &t->plan));
+    peer_check(ctx, tess_device_alloc(device, bytes, &t->near_b));
+    peer_check(ctx, tess_device_alloc(device, bytes, &t->near_x));
+    peer_check(ctx, tess_device_copy_to(device, t->near_b, b, bytes));
+    for (int i = 0; i < PCS; i++) {
+        t->ours[i].best = never;
+        t->ours[i].solver[0] = open_ours(t->plan, pc_names[i], SHORT_RUN);
+        t->ours[i].solver[1] = open_ours(t->plan, pc_names[i], t->long_run);
+    }
+    peer_check(ctx, tess_cuda_enter(t->cuda));
+    t->peer = peer_open(t->cuda, A, b);
+    t->ways = open_ways(t->cuda, t->peer, A, t->way);
+    for (int i = 0; i < t->ways; i++) {
+        peer_use(t->peer, t->way[i].product);
+        t->way[i].graph = peer_capture(t->peer);
+    }
+}
+
+static void close_bench(tess_device *device, bench *t)
+{
+    for (int i = 0; i < t->ways; i++) {
+        peer_check(device->ctx, TESS_CU(t->cuda, cuGraphExecDestroy(t->way[i].graph)));
+        cusparse_close(t->way[i].product);
+    }
+    peer_close(t->peer);
+    tess_cuda_leave(t->cuda);
+    for (int i = 0; i < PCS; i++) {
+        tess_solver_destroy(t->ours[i].solver[0]);
+        tess_solver_destroy(t->ours[i].solver[1]);
+    }
+    tess_plan_destroy(t->plan);
+    tess_device_free(device, t->near_b);
+    tess_device_free(device, t->near_x);
+    free(t->x);
+}
+
 static void run(tess_ctx *ctx, tess_device *device, const char *input)
 {
     tess_matrix *A;
@@ -253,51 +304,13 @@ static void run(tess_ctx *ctx, tess_device *device, const char *input)
     peer_check(ctx, tess_matrix_generate(ctx, input, &A, (void **)&b));
     if (A->type != TESS_F64 || A->block_height != A->block_width || A->rows > INT32_MAX)
         peer_fail(input, "the peer takes f64 and square blocks");
-    /* CG solves the stencils' own right-hand side in three iterations, too few to be timed. */
-    for (int64_t i = 0; i < A->rows; i++)
-        b[i] = tess_random_unit(1, (uint64_t)i);
-    t.b = b;
-    t.x = malloc((size_t)A->rows * sizeof *t.x);
-    if (!t.x)
-        peer_fail(input, "out of memory");
-    t.long_run = A->rows < 500000 ? 510 : 210;
-    t.expected = expected_residual(ctx, A, b, t.x);
-    peer_check(ctx, tess_plan_create(ctx, A, device, NULL, &t.plan));
-    const size_t bytes = (size_t)A->rows * sizeof *b;
-    peer_check(ctx, tess_device_alloc(device, bytes, &t.near_b));
-    peer_check(ctx, tess_device_alloc(device, bytes, &t.near_x));
-    peer_check(ctx, tess_device_copy_to(device, t.near_b, b, bytes));
-    for (int i = 0; i < PCS; i++) {
-        t.ours[i].best = never;
-        t.ours[i].solver[0] = open_ours(t.plan, pc_names[i], SHORT_RUN);
-        t.ours[i].solver[1] = open_ours(t.plan, pc_names[i], t.long_run);
-    }
-    peer_check(ctx, tess_cuda_enter(t.cuda));
-    t.peer = peer_open(t.cuda, A, b);
-    t.ways = open_ways(t.cuda, t.peer, A, t.way);
-    for (int i = 0; i < t.ways; i++) {
-        peer_use(t.peer, t.way[i].product);
-        t.way[i].graph = peer_capture(t.peer);
-    }
+    open_bench(device, A, b, input, &t);
     verify_all(&t);
     warm_up(&t);
     for (int round = 0; round < ROUNDS; round++)
         run_round(&t);
     print(&t, input);
-    for (int i = 0; i < t.ways; i++) {
-        peer_check(ctx, TESS_CU(t.cuda, cuGraphExecDestroy(t.way[i].graph)));
-        cusparse_close(t.way[i].product);
-    }
-    peer_close(t.peer);
-    tess_cuda_leave(t.cuda);
-    for (int i = 0; i < PCS; i++) {
-        tess_solver_destroy(t.ours[i].solver[0]);
-        tess_solver_destroy(t.ours[i].solver[1]);
-    }
-    tess_plan_destroy(t.plan);
-    tess_device_free(device, t.near_b);
-    tess_device_free(device, t.near_x);
-    free(t.x);
+    close_bench(device, &t);
     tess_release(ctx, b);
     tess_matrix_destroy(A);
 }

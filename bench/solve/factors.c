@@ -133,6 +133,51 @@ static int find(const char *word, const char *const *names)
     exit(2);
 }
 
+static vectors open_vectors(const tess_matrix *A)
+{
+    const int64_t scalars = A->block_rows * A->block_height;
+    vectors v = {.bytes = (size_t)A->rows * sizeof(double)};
+    check(ctx, TESS_CALLOC(ctx, scalars, &v.r));
+    check(ctx, TESS_CALLOC(ctx, scalars, &v.z));
+    check(ctx, TESS_CALLOC(ctx, scalars, &v.exact));
+    for (int64_t i = 0; i < A->rows; i++)
+        v.r[i] = tess_random_unit(3, (uint64_t)i);
+    check(ctx, tess_device_alloc(device, v.bytes, &v.device_r));
+    check(ctx, tess_device_alloc(device, v.bytes, &v.device_z));
+    check(ctx, tess_device_copy_to(device, v.device_r, v.r, v.bytes));
+    return v;
+}
+
+static void close_vectors(vectors *v)
+{
+    TESS_FREE(ctx, v->r, v->z, v->exact);
+    tess_device_free(device, v->device_r);
+    tess_device_free(device, v->device_z);
+}
+
+/* Seconds on the host, of the set-up, of new values and of an application. */
+typedef struct host_times {
+    double setup, update, apply;
+} host_times;
+
+/* Sets up the preconditioner; v->exact becomes the host's result. */
+static host_times run_on_host(tess_plan *plan, const tess_pc_options *options, tess_pc *pc,
+                              vectors *v)
+{
+    host_times times;
+    double start = tess_seconds();
+    check(ctx, tess_pc_set_up(plan, options, pc));
+    times.setup = tess_seconds() - start;
+    start = tess_seconds();
+    check(ctx, tess_pc_update_values(plan, pc));
+    times.update = tess_seconds() - start;
+    check(ctx, tess_staged_deal(tess_pc_staged(pc), ctx->threads));
+    start = tess_seconds();
+    pc->ops->apply(pc, false, v->r, v->exact);
+    times.apply = tess_seconds() - start;
+    return times;
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 4 || strncmp(argv[1], "gen:", 4) != 0) {
@@ -153,26 +198,8 @@ int main(int argc, char **argv)
                                      .schedule = find(argv[3], tess_pc_schedule_names),
                                      .single = single,
                                      .omega = 1};
-    double start = tess_seconds();
-    check(ctx, tess_pc_set_up(plan, &options, &pc));
-    const double setup = tess_seconds() - start;
-    start = tess_seconds();
-    check(ctx, tess_pc_update_values(plan, &pc));
-    const double update = tess_seconds() - start;
-    const int64_t scalars = A->block_rows * A->block_height;
-    vectors v = {.bytes = (size_t)A->rows * sizeof(double)};
-    double **const host[] = {&v.r, &v.z, &v.exact};
-    for (int i = 0; i < 3; i++)
-        check(ctx, TESS_CALLOC(ctx, scalars, host[i]));
-    for (int64_t i = 0; i < A->rows; i++)
-        v.r[i] = tess_random_unit(3, (uint64_t)i);
-    check(ctx, tess_staged_deal(tess_pc_staged(&pc), ctx->threads));
-    start = tess_seconds();
-    pc.ops->apply(&pc, false, v.r, v.exact);
-    const double on_host = tess_seconds() - start;
-    check(ctx, tess_device_alloc(device, v.bytes, &v.device_r));
-    check(ctx, tess_device_alloc(device, v.bytes, &v.device_z));
-    check(ctx, tess_device_copy_to(device, v.device_r, v.r, v.bytes));
+    vectors v = open_vectors(A);
+    const host_times times = run_on_host(plan, &options, &pc, &v);
     double ceiling = 0;
     check(ctx, device->backend->read_ceiling(device, pc.ops->bytes(&pc), &ceiling));
     const double spmv = time_product(plan, v.r, v.z);
@@ -183,15 +210,13 @@ int main(int argc, char **argv)
         "again %.2f s, an application %.0f us\n",
         argv[1], argv[2], argv[3], single ? " pc_type=f32" : "", (long long)A->rows,
         (long long)s.count, s.mean, (long long)s.narrowest, (long long)s.widest,
-        1e-6 * pc.ops->bytes(&pc), 1e-9 * ceiling, spmv, setup, update, 1e6 * on_host);
+        1e-6 * pc.ops->bytes(&pc), 1e-9 * ceiling, spmv, times.setup, times.update,
+        1e6 * times.apply);
     for (int i = single ? 5 : 4; i < argc; i++)
         run(plan, &pc, argv[i], &v, spmv, ceiling);
     if (argc == (single ? 5 : 4))
         run(plan, &pc, "", &v, spmv, ceiling);
-    for (int i = 0; i < 3; i++)
-        tess_free(ctx, *host[i]);
-    tess_device_free(device, v.device_r);
-    tess_device_free(device, v.device_z);
+    close_vectors(&v);
     tess_pc_tear_down(&pc);
     close_system(&system);
     return 0;

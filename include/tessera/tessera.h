@@ -160,9 +160,9 @@ typedef struct tess_matrix tess_matrix;
  * part first: what C has as double _Complex, C++ as std::complex<double>, Fortran as complex(8).
  *
  * Matrices of every type are made, converted, read, written and analysed. Products of complex ones
- * run on "ref", "cpu" and "cuda"; complex scalars in a GPU's memory lie at multiples of their size.
- * All else (solvers, several parts, tess_matrix_multiply, predictions) is refused with
- * TESS_ERR_UNSUPPORTED. */
+ * run on "ref", "cpu" and "cuda", solvers on "ref" and "cpu"; complex scalars in a GPU's memory lie
+ * at multiples of their size. All else (several parts, tess_matrix_multiply, predictions) is
+ * refused with TESS_ERR_UNSUPPORTED. */
 typedef enum tess_type {
     TESS_F64 = 0,
     TESS_F32 = 1,
@@ -900,6 +900,11 @@ TESS_API tess_status tess_choose_blocking(tess_ctx *ctx, const tess_matrix *A, t
  *
  * The iterates have the same bits for any number of threads, given `domains`, if the plan's
  * products have.
+ *
+ * Complex matrices: "symmetric" reads Hermitian, A^T and M^-T are A^H and M^-H. All methods take
+ * them but dgmres, direct and amg, and of the preconditioners none, jacobi, bjacobi, ssor, ilu0,
+ * ic0, iluk, ick and ilut. scale=, order=, pivot= and inner= are refused. The vectors are complex;
+ * norms, tolerances and histories are real.
  */
 typedef struct tess_solver tess_solver;
 
@@ -1043,7 +1048,8 @@ TESS_API tess_status tess_pc_set_modes(tess_preconditioner *pc, int k, const dou
 /* z = M^-1 r: arrays of the matrix's type, in host memory or that of the plan's device. On a "cuda"
  * device it runs in the plan's stream, and returns when z is complete. */
 TESS_API tess_status tess_pc_apply(tess_preconditioner *pc, const void *r, void *z);
-/* z = M^-T r. The first call sets the preconditioner up again, with what transposes need. */
+/* z = M^-T r, of a complex matrix M^-H r. The first call sets the preconditioner up again, with
+ * what transposes need. */
 TESS_API tess_status tess_pc_apply_transpose(tess_preconditioner *pc, const void *r, void *z);
 /* Computes it again, as tess_solver_update does. */
 TESS_API tess_status tess_pc_update(tess_preconditioner *pc, const void *values);
@@ -1164,7 +1170,8 @@ typedef struct tess_plan_info {
     const char *note;         /* which kernel failed, so that this one took its place; "": none */
     const char *regrouping;   /* the blocks for which the plan permutes inside; "": it does not */
     int32_t regrouped_block;  /* b of the b x b blocks that then are multiplied; 0: A's own are */
-    double permuted_bytes;    /* of `moves`, what brings x into the other order and y back */
+    double permuted_bytes;    /* of `moves`, what brings x into the other order and y back; 0: the
+                                 kernel does, or nothing has to be brought */
 } tess_plan_info;
 
 /* What tess_plan_create would take with TESS_EFFORT_ESTIMATE, wisdom aside, and what it would keep

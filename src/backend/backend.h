@@ -59,6 +59,14 @@ struct tess_plan {
     tess_word turn;      /* held during a product: the last field, which stays with its plan */
 };
 
+/* The plan's format, kernel and parameters are those of the plan that does its work. */
+static inline void tess_plan_name_as(tess_plan *plan, const tess_plan *worker)
+{
+    memcpy(plan->format, worker->format, sizeof plan->format);
+    memcpy(plan->kernel, worker->kernel, sizeof plan->kernel);
+    memcpy(plan->params, worker->params, sizeof plan->params);
+}
+
 /* One way to run a matrix on a device, in the words of tess_plan_options. */
 typedef struct tess_candidate {
     char format[32];
@@ -75,7 +83,13 @@ typedef struct tess_candidate {
      * because its row is longer, and the share of all blocks that are left when another stream has
      * ended. */
     double alone, left;
+    /* By costs(): seconds in which a GPU's memory waits for rows that are longer than others. */
+    double idle;
+    /* By costs(): how often a row's threads wait for loads, over how often those of a large matrix
+     * do, whose rows have fewer threads; at most 1, and 0 means 1. */
+    double waits;
     bool naive;       /* by costs(): what one would take without thinking, bsr and a plain kernel */
+    bool by_fields;   /* by costs(): it would take vectors by fields (fields_open) */
     double predicted; /* seconds of one product in the mean; 0: the model knows nothing of it */
     double doubt;     /* by costs(): predicted times are compared multiplied by this; 0 means 1 */
     double unsure;    /* by the model, likewise: how much longer it may take among other kernels */
@@ -118,6 +132,16 @@ typedef struct tess_part_product {
     void *Y;
     int64_t ldx, ldy;
 } tess_part_product;
+
+/* y = alpha A x + beta y or its transpose, of vectors by fields: scalar k of block i is element
+ * k n + i, of n blocks. With `dot`, which has no transpose, also w . y; w = NULL: y . y. */
+typedef struct tess_fields_product {
+    bool transpose;
+    double alpha, beta;
+    const void *x, *w;
+    void *y;
+    double *dot; /* NULL: none is asked for */
+} tess_fields_product;
 
 /* What is done for each part of a plan, on a thread of the part's own. */
 typedef tess_status (*tess_part_fn)(void *user, int rank, tess_plan *part, int64_t first_row);
@@ -166,6 +190,11 @@ struct tess_backend {
     tess_status (*dot)(tess_plan *plan, const void *x, const void *y, double *dot);
     tess_status (*spmm)(tess_plan *plan, int k, tess_block_order order, double alpha, const void *X,
                         int64_t ldx, double beta, void *Y, int64_t ldy);
+    /* Whether the plan's kernel has products of vectors by fields that are worth taking. They are
+     * made ready. Both NULL: no kernel has. */
+    tess_status (*fields_open)(tess_plan *plan, bool *has);
+    /* *done is false where the kernel has no such product: nothing was done. */
+    tess_status (*fields_multiply)(tess_plan *plan, const tess_fields_product *product, bool *done);
     /* NULL: plans of complex matrices are refused. */
     const tess_complex_products *complex;
     tess_status (*update_values)(tess_plan *plan, const void *values);

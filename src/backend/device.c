@@ -43,8 +43,7 @@ static tess_status open_best(tess_ctx *ctx, tess_device **out)
 
 tess_status tess_device_open(tess_ctx *ctx, const char *name, tess_device **out)
 {
-    if (!ctx || !name || !out)
-        return tess_null_argument(ctx, __func__);
+    TESS_NEED(ctx, ctx && name && out);
     if (strcmp(name, "auto") == 0)
         return open_best(ctx, out);
     const char *colon = strchr(name, ':');
@@ -60,12 +59,7 @@ tess_status tess_device_open(tess_ctx *ctx, const char *name, tess_device **out)
     TESS_TRY(TESS_ALLOC(ctx, 1, &device));
     *device = (tess_device){.ctx = ctx, .backend = backend, .threads = ctx->threads};
     tess_status status = backend->open(device, several ? name : colon ? colon + 1 : NULL);
-    if (status != TESS_OK) {
-        tess_free(ctx, device);
-        return status;
-    }
-    *out = device;
-    return TESS_OK;
+    return TESS_DELIVER_OR(status, device, tess_free(ctx, device), out);
 }
 
 void tess_device_close(tess_device *device)
@@ -85,8 +79,7 @@ const char *tess_device_description(const tess_device *device)
 
 tess_status tess_device_alloc(tess_device *device, size_t bytes, void **out)
 {
-    if (!device || !out)
-        return tess_null_argument(device ? device->ctx : NULL, __func__);
+    TESS_NEED(device ? device->ctx : NULL, device && out);
     if (device->backend->memory_alloc)
         return device->backend->memory_alloc(device, bytes, out);
     if (bytes > INT64_MAX)
@@ -104,32 +97,29 @@ void tess_device_free(tess_device *device, void *pointer)
         tess_free(device->ctx, pointer);
 }
 
-static tess_status check_copy(tess_device *device, const char *call, const void *to,
-                              const void *from, size_t bytes)
+/* By the backend's function, or memcpy where the device's memory is the host's. */
+static tess_status copy(tess_device *device, const char *call, bool to_device, void *to,
+                        const void *from, size_t bytes)
 {
     if (!device || (bytes > 0 && (!to || !from)))
         return tess_null_argument(device ? device->ctx : NULL, call);
+    const tess_backend *backend = device->backend;
+    if (backend->memory_copy_to)
+        return (to_device ? backend->memory_copy_to : backend->memory_copy_from)(device, to, from,
+                                                                                 bytes);
+    if (bytes > 0)
+        memcpy(to, from, bytes);
     return TESS_OK;
 }
 
 tess_status tess_device_copy_to(tess_device *device, void *to, const void *from, size_t bytes)
 {
-    TESS_TRY(check_copy(device, "tess_device_copy_to", to, from, bytes));
-    if (device->backend->memory_copy_to)
-        return device->backend->memory_copy_to(device, to, from, bytes);
-    if (bytes > 0)
-        memcpy(to, from, bytes);
-    return TESS_OK;
+    return copy(device, __func__, true, to, from, bytes);
 }
 
 tess_status tess_device_copy_from(tess_device *device, void *to, const void *from, size_t bytes)
 {
-    TESS_TRY(check_copy(device, "tess_device_copy_from", to, from, bytes));
-    if (device->backend->memory_copy_from)
-        return device->backend->memory_copy_from(device, to, from, bytes);
-    if (bytes > 0)
-        memcpy(to, from, bytes);
-    return TESS_OK;
+    return copy(device, __func__, false, to, from, bytes);
 }
 
 tess_status tess_device_synchronize(tess_device *device)

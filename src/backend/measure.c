@@ -25,7 +25,7 @@ void tess_candidates_ahead(tess_device *device, const tess_matrix *A, const tess
 
 void tess_random_vector(void *x, int64_t count, tess_type type)
 {
-    const int64_t reals = tess_is_complex(type) ? 2 * count : count;
+    const int64_t reals = tess_reals(type, count);
     for (int64_t i = 0; i < reals; i++)
         tess_put(x, tess_real_type(type), i, tess_random_unit(1, (uint64_t)i));
 }

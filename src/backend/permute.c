@@ -39,3 +39,18 @@ void tess_permute_host(tess_ctx *ctx, int threads, const tess_permute *pass)
     else
         tess_for_shares(ctx, (int)tess_min(threads, shares), nodes, permute_nodes, &copy);
 }
+
+void tess_permute_blocks(tess_type type, int64_t rows, int32_t size, bool together,
+                         const void *from, void *to)
+{
+    tess_permute pass = {.type = type,
+                         .rows = rows,
+                         .vectors = 1,
+                         .fields = size,
+                         .apart = !together,
+                         .from = from,
+                         .from_row = 1,
+                         .to = to,
+                         .to_row = 1};
+    permute_nodes(&pass, (tess_range){.first = 0, .last = rows / size});
+}

@@ -29,3 +29,8 @@ typedef struct tess_permute {
 
 /* Vectors in the host's memory, by so many of the context's threads. */
 void tess_permute_host(tess_ctx *ctx, int threads, const tess_permute *pass);
+
+/* One vector of whole blocks of `size` scalars in the host's memory, by the caller's thread: taken
+ * apart into fields, or `together` again. */
+void tess_permute_blocks(tess_type type, int64_t rows, int32_t size, bool together,
+                         const void *from, void *to);

@@ -32,7 +32,7 @@ tess_status tess_calibration_cube(tess_calibration *c, int points, int b, int n,
 
 /* ---- Products ---- */
 
-static bool first_of_class(const tess_candidates *list, int64_t at)
+bool tess_first_of_class(const tess_candidates *list, int64_t at)
 {
     for (int64_t i = 0; i < at; i++)
         if (strcmp(list->items[i].class_name, list->items[at].class_name) == 0)
@@ -40,7 +40,7 @@ static bool first_of_class(const tess_candidates *list, int64_t at)
     return true;
 }
 
-/* Whether the comma-separated list has the class; there is none: all. */
+/* Whether the comma-separated list has the class. Without a list every class is wanted. */
 static bool is_wanted(const char *list, const char *name)
 {
     size_t length = strlen(name);
@@ -52,8 +52,8 @@ static bool is_wanted(const char *list, const char *name)
     return !list;
 }
 
-/* Whether a class was so slow in the cache that it does not wait for memory, nor will anybody take
- * it: what is beyond is not measured. */
+/* Whether a class is so slow in the cache that memory does not limit it. No plan would choose it,
+ * so its larger products are not measured. */
 static bool is_hopeless(const tess_calibration *c, const tess_candidate *candidate)
 {
     static const double times = 3;
@@ -88,7 +88,7 @@ tess_status tess_calibration_classes(tess_calibration *c, const tess_matrix *A, 
     for (int64_t i = 0; i < list.count; i++) {
         const tess_candidate *candidate = &list.items[i];
         if (!*candidate->class_name || !is_wanted(c->classes, candidate->class_name) ||
-            !first_of_class(&list, i) || is_hopeless(c, candidate))
+            !tess_first_of_class(&list, i) || is_hopeless(c, candidate))
             continue;
         tess_sample sample = {.bytes = candidate->bytes,
                               .block_rows = problem.block_rows,
@@ -157,8 +157,8 @@ static tess_status measure_hidden(tess_calibration *c, int points, double bytes)
     return status;
 }
 
-/* All shapes of what stays in the cache and of what does not; between, on a host, one after the
- * other. */
+/* Sizes in the cache and sizes beyond it are measured in all shapes. Sizes between are measured, on
+ * a host, in one shape each, in turn. */
 static tess_status measure_curves(tess_calibration *c, int b)
 {
     static const int shapes[] = {7, 27, TESS_CALIBRATION_BAND};
@@ -216,10 +216,5 @@ tess_status tess_model_calibrate(tess_device *device, tess_type type, int32_t bl
     c.model->partial = classes != NULL;
     tess_status status = calibrate(&c, block);
     tess_free(c.ctx, c.samples);
-    if (status != TESS_OK) {
-        tess_model_destroy(c.model);
-        return status;
-    }
-    *out = c.model;
-    return TESS_OK;
+    return TESS_DELIVER(status, c.model, tess_model_destroy, out);
 }

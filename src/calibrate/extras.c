@@ -20,14 +20,14 @@ static tess_status measure_irregular(tess_calibration *c, const tess_matrix *A, 
     return status;
 }
 
-/* The samples of irregular matrices make room for the next. */
+/* Drops the samples of irregular matrices. */
 static void forget_irregular(tess_calibration *c)
 {
     c->count = c->regular;
 }
 
-/* A band of rows that are all as long, or as long in the mean; several times, as their difference
- * is sought. */
+/* A band whose rows have one length, or that length in the mean. It is measured several times,
+ * because the small difference between the two bands is what is looked for. */
 static tess_status measure_band(tess_calibration *c, int b, bool ragged, tess_irregular *out)
 {
     enum { LENGTH = 41, TIMES = 5 };
@@ -84,8 +84,8 @@ static tess_status measure_scattered(tess_calibration *c, int b)
     return TESS_OK;
 }
 
-/* A band with gaps, in a GPU's cache: some of its threads wait for others there, where a launch
- * from memory has enough that do not. */
+/* A band with gaps, in a GPU's cache. There some threads wait for others; a launch that reads from
+ * memory has enough other threads to run meanwhile. */
 static tess_status measure_uneven(tess_calibration *c, int b)
 {
     const double share = 0.75;
@@ -100,8 +100,7 @@ static tess_status measure_uneven(tess_calibration *c, int b)
     tess_irregular uneven;
     forget_irregular(c);
     tess_status status = measure_irregular(c, A, &uneven);
-    if (status == TESS_OK)
-        status = tess_calibration_extras(c, &uneven, TESS_EXTRA_UNEVEN, 1, 1);
+    TESS_THEN(tess_calibration_extras(c, &uneven, TESS_EXTRA_UNEVEN, 1, 1));
     tess_matrix_destroy(A);
     return status;
 }
@@ -118,8 +117,8 @@ static tess_status measure_long_row(tess_calibration *c, int b, double share)
     tess_irregular one;
     forget_irregular(c);
     tess_status status = measure_irregular(c, A, &one);
-    if (status == TESS_OK)
-        status = tess_calibration_extras(c, &one, TESS_EXTRA_LONGEST, one.problem.longest, 3);
+    TESS_THEN(
+        tess_calibration_extras(c, &one, TESS_EXTRA_LONGEST, tess_model_longer(&one.problem), 3));
     tess_matrix_destroy(A);
     return status;
 }
@@ -145,8 +144,9 @@ static double doubt_of(const tess_calibration *c, const char *name)
     return error * seconds;
 }
 
-/* A class that cuts long rows pays for a launch and, as a few threads add up the parts of a row,
- * for its length: two lengths tell the two, if by more than what both may be off. */
+/* A class that cuts long rows pays for one more launch. It also pays for the row's length, because
+ * few threads add up the parts of a row. Two lengths tell the two costs apart, where their
+ * difference is larger than the curves' errors. */
 static tess_status measure_long_rows(tess_calibration *c, int b)
 {
     const double share = 0.5, less = 0.05, columns = 200000.0 / (b * b) + 2000;
@@ -156,7 +156,8 @@ static tess_status measure_long_rows(tess_calibration *c, int b)
         return TESS_OK;
     TESS_TRY(measure_long_row(c, b, less));
     const int64_t after = c->model->extra_count;
-    c->model->extra_count = before; /* of the second row only what follows is kept */
+    /* The extras of the second row are replaced by those computed from both. */
+    c->model->extra_count = before;
     for (int64_t i = before; i < after; i++) {
         tess_model_extra second = c->model->extras[i];
         tess_model_extra *cut = find_cut(c->model, second.name, before);

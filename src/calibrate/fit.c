@@ -45,7 +45,8 @@ static void select_points(const tess_calibration *c, const char *name, bool cach
     }
 }
 
-/* What the curve leaves to its sigmoid of a point. */
+/* A point's bytes and seconds as the curve's sigmoid sees them: what rows cost counts as bytes, and
+ * the seconds of the steps are left out. */
 static double sigmoid_bytes(const tess_model_curve *curve, const fit_points *p, int i)
 {
     return p->bytes[i] + curve->row_bytes * p->block_rows[i];
@@ -86,8 +87,8 @@ static bool fit_sigmoid(const fit_points *p, tess_model_curve *curve)
     return true;
 }
 
-/* Adds what lies between cache and memory and was as fast as the curve says of the cache: it was
- * there. */
+/* Adds the points between cache and memory that were as fast as the cache's curve says: their data
+ * were in the cache. */
 static void add_resident(const tess_calibration *c, const tess_model_curve *curve,
                          double working_share, fit_points *p)
 {
@@ -119,7 +120,7 @@ static void drop_outliers(const tess_model_curve *curve, fit_points *p)
     p->count = kept;
 }
 
-/* What a parameter more has to gain. */
+/* The error of a curve, with a surcharge for each parameter that it uses. */
 static double score(const tess_model_curve *curve)
 {
     return curve->error * (1 + 0.04 * (curve->row_bytes > 0) + 0.04 * (curve->step_seconds > 0));
@@ -164,7 +165,7 @@ static void fit_factors(const fit_points *p, const double *x, const double *left
         counts[at]++;
     }
     for (int i = 0; i < g.groups; i++) {
-        if (counts[i] < 2) /* no more than one disturbed sample */
+        if (counts[i] < 2) /* it may have been disturbed */
             continue;
         out->point[out->count].at = exp(logs[i] / counts[i]);
         out->point[out->count++].factor = factors[i] / counts[i];

@@ -60,7 +60,8 @@ static const tess_sample *find_sample(const tess_calibration *c, const tess_irre
     return found;
 }
 
-/* A difference, as curves are off by more than it, and by as much for both. */
+/* From the difference of two measured times: the curves' errors, which are larger than that, are
+ * the same in both. */
 static tess_status add_alone(tess_calibration *c, const tess_irregular *even,
                              const tess_irregular *uneven)
 {

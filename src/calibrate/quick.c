@@ -3,7 +3,7 @@
  * minutes; what the kernels of a GPU take to compile comes on top. */
 #include "calibrate/samples.h"
 
-enum { KERNELS = 2 }; /* a matrix: the two classes that the model ranks first */
+enum { KERNELS = 2 }; /* measured on each matrix: the two classes that the model ranks first */
 static const double budget_seconds = 1.3, most_bytes = 4e8;
 
 /* The mean of the logarithms of predicted over measured times. */
@@ -15,14 +15,6 @@ typedef struct mean_ratio {
 static double factor_of(const mean_ratio *r)
 {
     return r->count > 0 ? exp(r->logs / r->count) : 1;
-}
-
-static bool another_class(const tess_candidates *list, int64_t at)
-{
-    for (int64_t i = 0; i < at; i++)
-        if (strcmp(list->items[i].class_name, list->items[at].class_name) == 0)
-            return false;
-    return true;
 }
 
 static tess_status compare(tess_calibration *c, const tess_matrix *A, mean_ratio *ratio)
@@ -38,7 +30,7 @@ static tess_status compare(tess_calibration *c, const tess_matrix *A, mean_ratio
     for (int64_t i = 0, tried = 0; i < list.count && tried < KERNELS; i++) {
         const tess_candidate *candidate = &list.items[i];
         double seconds;
-        if (!(candidate->predicted > 0) || !another_class(&list, i))
+        if (!(candidate->predicted > 0) || !tess_first_of_class(&list, i))
             continue;
         TESS_TRY_CLEAN(tess_sample_spmv(c->device, A, candidate, x, y, &seconds));
         tess_log(c->ctx, "calibrate: %s b = %d, %.4g bytes: %.4g s, predicted %.4g s",

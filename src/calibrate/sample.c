@@ -43,8 +43,7 @@ tess_status tess_sample_spmv(tess_device *device, const tess_matrix *A,
     tess_plan *plan;
     TESS_TRY(tess_plan_create(device->ctx, A, device, &options, &plan));
     tess_status status = warm_up(plan, x, y);
-    if (status == TESS_OK)
-        status = tess_product_time(plan, &spmv, 1, x, 0, y, count, runs);
+    TESS_THEN(tess_product_time(plan, &spmv, 1, x, 0, y, count, runs));
     tess_plan_destroy(plan);
     if (status == TESS_OK)
         *seconds = typical(runs, count);

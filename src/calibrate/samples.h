@@ -22,7 +22,7 @@ typedef struct tess_calibration {
     tess_model *model;
     tess_sample *samples;
     int64_t count, capacity;
-    int64_t regular; /* of them, the first: those that curves are made of */
+    int64_t regular; /* the first so many samples, of which the curves are made */
 } tess_calibration;
 
 tess_status tess_calibration_keep(tess_calibration *c, const tess_sample *sample);
@@ -32,12 +32,14 @@ tess_status tess_calibration_cube(tess_calibration *c, int points, int b, int n,
 /* Rows of bands: as long as those of real matrices, where there is room for enough of them. */
 enum { TESS_CALIBRATION_BAND = 81 };
 
+/* Whether no candidate before this one is of its class. */
+bool tess_first_of_class(const tess_candidates *list, int64_t at);
 /* Measures every class on one matrix; `shapes`: those of fbcsr too. */
 tess_status tess_calibration_classes(tess_calibration *c, const tess_matrix *A, bool shapes);
 /* extras.c: what the curves of block size b do not explain. */
 tess_status tess_calibration_measure_extras(tess_calibration *c, int b);
 
-/* vectors.c: the part of no block size. */
+/* vectors.c: the part of the model that belongs to no block size. */
 tess_status tess_calibration_vectors(tess_calibration *c);
 
 /* A curve of every class among the regular samples, of those in cache and of those that are not,

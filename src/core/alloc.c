@@ -35,18 +35,24 @@ tess_status tess_calloc_bytes(tess_ctx *ctx, int64_t count, size_t size, void **
     return TESS_OK;
 }
 
+tess_status tess_resize_bytes(tess_ctx *ctx, void **items, size_t size, int64_t used, int64_t count)
+{
+    void *resized;
+    TESS_TRY(tess_alloc_bytes(ctx, count, size, &resized));
+    if (used > 0)
+        memcpy(resized, *items, (size_t)used * size);
+    tess_free(ctx, *items);
+    *items = resized;
+    return TESS_OK;
+}
+
 tess_status tess_grow_bytes(tess_ctx *ctx, void **items, size_t size, int64_t count,
                             int64_t *capacity)
 {
     if (count < *capacity)
         return TESS_OK;
     int64_t more = *capacity > 0 ? 2 * *capacity : 16;
-    void *grown;
-    TESS_TRY(tess_alloc_bytes(ctx, more, size, &grown));
-    if (count > 0)
-        memcpy(grown, *items, (size_t)count * size);
-    tess_free(ctx, *items);
-    *items = grown;
+    TESS_TRY(tess_resize_bytes(ctx, items, size, count, more));
     *capacity = more;
     return TESS_OK;
 }

@@ -7,11 +7,11 @@
 #pragma once
 
 /* The C library's headers that most files need are included here, once. */
+#include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,6 +31,29 @@
         status = (call);       \
         if (status != TESS_OK) \
             goto cleanup;      \
+    } while (0)
+
+/* A call that is skipped after a failure, with the same variable: for functions that go on to a
+ * common end. */
+#define TESS_THEN(call)        \
+    do {                       \
+        if (status == TESS_OK) \
+            status = (call);   \
+    } while (0)
+
+/* The end of a constructor, after its clean-up: *out becomes the object where all went well; else
+ * the object is destroyed. The value is `status`. */
+#define TESS_DELIVER(status, object, destroy, out) \
+    TESS_DELIVER_OR(status, object, destroy(object), out)
+/* The same with the call that destroys the object. */
+#define TESS_DELIVER_OR(status, object, call, out) \
+    ((status) == TESS_OK ? (void)(*(out) = (object)) : (void)(call), (status))
+
+/* Returns from a public function unless the arguments that it needs are `given`. */
+#define TESS_NEED(ctx, given)                           \
+    do {                                                \
+        if (!(given))                                   \
+            return tess_null_argument((ctx), __func__); \
     } while (0)
 
 struct tess_wisdom; /* plan/wisdom/wisdom.h */
@@ -100,6 +123,12 @@ void tess_free_all(tess_ctx *ctx, void *const *pointers, size_t count);
     tess_free_all((ctx), (void *const[]){__VA_ARGS__}, \
                   sizeof((void *const[]){__VA_ARGS__}) / sizeof(void *))
 
+/* Moves an array, of which the first `used` elements count, to one of `count` elements. */
+tess_status tess_resize_bytes(tess_ctx *ctx, void **items, size_t size, int64_t used,
+                              int64_t count);
+#define TESS_RESIZE(ctx, items, used, count) \
+    tess_resize_bytes((ctx), (void **)(items), sizeof **(items), (used), (count))
+
 /* Room for one more element of `size` bytes in a growing array: where count has reached *capacity,
  * the array is moved to one twice as large. */
 tess_status tess_grow_bytes(tess_ctx *ctx, void **items, size_t size, int64_t count,
@@ -163,6 +192,12 @@ static inline tess_type tess_real_type(tess_type type)
     return type == TESS_C64 ? TESS_F64 : type == TESS_C32 ? TESS_F32 : type;
 }
 
+/* Reals in `count` scalars. */
+static inline int64_t tess_reals(tess_type type, int64_t count)
+{
+    return tess_is_complex(type) ? 2 * count : count;
+}
+
 static inline size_t tess_type_size(tess_type type)
 {
     return type == TESS_F64 ? 8 : type == TESS_F32 ? 4 : type == TESS_C64 ? 16 : 8;
@@ -216,6 +251,19 @@ static inline tess_complex tess_complex_sum(tess_complex a, tess_complex b)
 static inline tess_complex tess_conjugate(tess_complex a)
 {
     return (tess_complex){a.re, -a.im};
+}
+
+/* a / b without overflow of |b|^2 (Smith 1962); where b is real, both parts divided by it. */
+static inline tess_complex tess_complex_quotient(tess_complex a, tess_complex b)
+{
+    if (b.im == 0)
+        return (tess_complex){a.re / b.re, a.im / b.re};
+    if (fabs(b.re) >= fabs(b.im)) {
+        const double ratio = b.im / b.re, length = b.re + b.im * ratio;
+        return (tess_complex){(a.re + a.im * ratio) / length, (a.im - a.re * ratio) / length};
+    }
+    const double ratio = b.re / b.im, length = b.re * ratio + b.im;
+    return (tess_complex){(a.re * ratio + a.im) / length, (a.im * ratio - a.re) / length};
 }
 
 static inline bool tess_complex_is_zero(tess_complex a)

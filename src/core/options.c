@@ -186,30 +186,36 @@ static tess_status set_choice(tess_ctx *ctx, const char *what, const tess_option
                      value, tess_suggest(&(tess_suggestion){""}, value, option->choices, count));
 }
 
+static tess_status set_number(tess_ctx *ctx, const char *what, const tess_option *option,
+                              const char *value)
+{
+    const bool integral = option->kind == TESS_OPTION_INT;
+    int64_t integer = 0;
+    double real = 0;
+    if (integral ? !tess_parse_int64(value, &integer) : !tess_parse_double(value, &real))
+        return tess_fail(ctx, TESS_ERR_OPTION, "%s: %s=%s is not %s", what, option->key, value,
+                         integral ? "an integer" : "a number");
+    if (integral)
+        real = (double)integer;
+    if (real < option->min || real > option->max)
+        return tess_fail(ctx, TESS_ERR_OPTION,
+                         integral ? "%s: %s=%s is outside %.0f..%.0f"
+                                  : "%s: %s=%s is outside %g..%g",
+                         what, option->key, value, option->min, option->max);
+    if (integral)
+        *(int64_t *)option->target = integer;
+    else
+        *(double *)option->target = real;
+    return TESS_OK;
+}
+
 static tess_status set_value(tess_ctx *ctx, const char *what, const tess_option *option,
                              const char *value)
 {
-    int64_t integer;
-    double real;
     switch (option->kind) {
     case TESS_OPTION_INT:
-        if (!tess_parse_int64(value, &integer))
-            return tess_fail(ctx, TESS_ERR_OPTION, "%s: %s=%s is not an integer", what, option->key,
-                             value);
-        if ((double)integer < option->min || (double)integer > option->max)
-            return tess_fail(ctx, TESS_ERR_OPTION, "%s: %s=%s is outside %.0f..%.0f", what,
-                             option->key, value, option->min, option->max);
-        *(int64_t *)option->target = integer;
-        return TESS_OK;
     case TESS_OPTION_DOUBLE:
-        if (!tess_parse_double(value, &real))
-            return tess_fail(ctx, TESS_ERR_OPTION, "%s: %s=%s is not a number", what, option->key,
-                             value);
-        if (real < option->min || real > option->max)
-            return tess_fail(ctx, TESS_ERR_OPTION, "%s: %s=%s is outside %g..%g", what, option->key,
-                             value, option->min, option->max);
-        *(double *)option->target = real;
-        return TESS_OK;
+        return set_number(ctx, what, option, value);
     case TESS_OPTION_BOOL:
         return set_bool(ctx, what, option, value);
     case TESS_OPTION_CHOICE:

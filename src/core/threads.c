@@ -102,6 +102,33 @@ void tess_raise_double(double *number, double to)
         continue;
 }
 
+typedef struct reducing {
+    tess_reduction kind;
+    tess_reduce_fn of;
+    const void *from;
+    int64_t result;
+} reducing;
+
+static void reduce_range(void *arg, tess_range range)
+{
+    reducing *r = arg;
+    const int64_t value = r->of(r->from, range);
+    if (r->kind == TESS_SUM)
+        tess_take(&r->result, value);
+    else if (r->kind == TESS_LEAST)
+        tess_lower(&r->result, value);
+    else
+        tess_raise(&r->result, value);
+}
+
+int64_t tess_reduce(tess_ctx *ctx, int64_t count, tess_reduction kind, tess_reduce_fn of,
+                    const void *from)
+{
+    reducing r = {kind, of, from, kind == TESS_LEAST ? INT64_MAX : 0};
+    tess_for(ctx, count, reduce_range, &r);
+    return r.result;
+}
+
 /* The number of processors in this thread's affinity mask, which taskset, cpusets and containers
  * set. */
 int64_t tess_processors(void)

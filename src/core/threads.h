@@ -58,6 +58,13 @@ typedef void (*tess_item_fn)(void *to, const void *from, int64_t i);
 void tess_for_each(tess_ctx *ctx, int64_t count, int64_t step, tess_item_fn item, void *to,
                    const void *from);
 
+/* A reduction over 0..count-1: `of` gives the value of a range, and the result is the sum of all
+ * values, the least (INT64_MAX for count = 0) or the largest (0 for count = 0). */
+typedef enum tess_reduction { TESS_SUM, TESS_LEAST, TESS_LARGEST } tess_reduction;
+typedef int64_t (*tess_reduce_fn)(const void *from, tess_range range);
+int64_t tess_reduce(tess_ctx *ctx, int64_t count, tess_reduction kind, tess_reduce_fn of,
+                    const void *from);
+
 /* Operations on a number that shares have in common. tess_take: *number += n; returns the number
  * before. */
 static inline int64_t tess_take(int64_t *number, int64_t n)

@@ -50,8 +50,7 @@ tess_status tess_watch(const tess_watched *work, void *arg)
         work->run(arg);
     } else {
         while (!wait(&w)) {
-            if (status == TESS_OK)
-                status = work->look(arg);
+            TESS_THEN(work->look(arg));
             if (status != TESS_OK)
                 work->stop(arg);
         }

@@ -110,16 +110,9 @@ static tess_status find_blocks(tess_cpu_fbcsr *state)
 /* The first chunk of thread `part` of `parts`, by bytes. */
 static int64_t first_chunk(const tess_cpu_fbcsr *state, int64_t part, int64_t parts)
 {
-    int64_t total = state->bytes_before[state->chunks], low = 0, high = state->chunks;
-    int64_t target = total / parts * part + total % parts * part / parts;
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        if (state->bytes_before[middle] < target)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    const int64_t total = state->bytes_before[state->chunks];
+    const int64_t target = total / parts * part + total % parts * part / parts;
+    return tess_lower_bound(state->bytes_before, 0, state->chunks, target);
 }
 
 /* ---- The remainder ---- */

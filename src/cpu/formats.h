@@ -26,7 +26,7 @@ tess_status tess_cpu_format_named(tess_ctx *ctx, const char *name, const tess_cp
 tess_status tess_cpu_candidates(tess_device *device, const tess_matrix *A,
                                 const tess_product *product, tess_candidates *list);
 
-/* For formats whose kernels have one name each and take no parameters: format_bsr.c */
+/* format_bsr.c: for formats whose kernels have one name each and take no parameters */
 
 /* A state with the kernel that the options name, or the best of `family`. */
 tess_status tess_cpu_prepare_family(tess_plan *plan, const tess_plan_options *options,

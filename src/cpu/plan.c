@@ -39,18 +39,12 @@ tess_status tess_cpu_plan_create(const tess_device *device, const tess_matrix *A
                                     : tess_cpu_best(device, (tess_cpu_family)family, A);
     tess_status status = tess_cpu_work_create(
         ctx, A, tess_cpu_shares(device, A), plan->kernels[TESS_CPU_BSR_SPMV]->streams, &plan->work);
-    if (status == TESS_OK)
-        status = allocate_scratch(plan);
+    TESS_THEN(allocate_scratch(plan));
     if (status == TESS_OK && symmetric)
         status =
             tess_cpu_half_create(device, &plan->matrix, plan->kernels[TESS_CPU_SYMMETRIC_SPMV],
                                  plan->kernels[TESS_CPU_SYMMETRIC_SPMM], reproducible, &plan->half);
-    if (status != TESS_OK) {
-        tess_cpu_plan_destroy(plan);
-        return status;
-    }
-    *out = plan;
-    return TESS_OK;
+    return TESS_DELIVER(status, plan, tess_cpu_plan_destroy, out);
 }
 
 /* Rows of a remainder differ in length, so that streams in lockstep would wait for each other: one

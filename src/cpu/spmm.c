@@ -58,27 +58,6 @@ static void run_job(const void *arg, int64_t i)
     kernel(&pieces, first, last);
 }
 
-/* Scalar i of all pieces of a long row, whose sums lie `step` apart. */
-static void finish_scalar(const product *p, int64_t i, int64_t step, int64_t pieces, int64_t to)
-{
-    const tess_type type = p->plan->matrix.type;
-    const void *sums = p->plan->spmm_piece_sums;
-    double sum = 0;
-    tess_complex complex_sum = {0, 0};
-    for (int64_t piece = 0; piece < pieces; piece++, i += step) {
-        if (tess_is_complex(type))
-            complex_sum = tess_complex_sum(complex_sum, tess_get_complex(sums, type, i));
-        else
-            sum += tess_get(sums, type, i);
-    }
-    if (tess_is_complex(type))
-        tess_cpu_put_complex(p->args->y, type, to,
-                             (tess_complex){p->args->alpha, p->args->alpha_im}, complex_sum,
-                             (tess_complex){p->args->beta, p->args->beta_im});
-    else
-        tess_cpu_put(p->args->y, type, to, p->args->alpha, sum, p->args->beta);
-}
-
 /* The sums of a long row's pieces, in order, into the part of Y that the matrix has. */
 static void finish_long_row(const void *arg, int64_t i)
 {
@@ -88,8 +67,11 @@ static void finish_long_row(const void *arg, int64_t i)
     const int64_t r = args->block_height, top = row->row * r, k = args->vectors;
     for (int64_t j = 0; j < tess_min(r, p->plan->matrix.rows - top); j++)
         for (int64_t v = 0; v < k; v++)
-            finish_scalar(p, (row->first_sum * r + j) * k + v, r * k, row->pieces,
-                          (top + j) * args->y_row + v * args->y_vector);
+            tess_cpu_put_pieces(p->plan->matrix.type, p->plan->spmm_piece_sums,
+                                (row->first_sum * r + j) * k + v, r * k, row->pieces,
+                                (tess_complex){args->alpha, args->alpha_im},
+                                (tess_complex){args->beta, args->beta_im}, args->y,
+                                (top + j) * args->y_row + v * args->y_vector);
 }
 
 /* With A stored whole. */

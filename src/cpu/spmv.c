@@ -29,38 +29,17 @@ static void run_job(const void *arg, int64_t i)
     kernel(&pieces, job->bounds);
 }
 
-/* Scalar j of a long row of a complex matrix. */
-static tess_complex complex_piece_sum(const tess_cpu_plan *plan, const tess_cpu_long_row *row,
-                                      int64_t j)
-{
-    const int64_t r = plan->matrix.block_height;
-    tess_complex sum = {0, 0};
-    for (int64_t piece = 0; piece < row->pieces; piece++)
-        sum = tess_complex_sum(sum, tess_get_complex(plan->piece_sums, plan->matrix.type,
-                                                     (row->first_sum + piece) * r + j));
-    return sum;
-}
-
 /* The sums of a long row's pieces, in order, into the part of y that the matrix has. */
 static void finish_long_row(const void *arg, int64_t i)
 {
     const product *p = arg;
+    const tess_cpu_spmv_args *args = p->args;
     const tess_cpu_long_row *row = &p->plan->work.long_rows[i];
-    const tess_type type = p->plan->matrix.type;
-    const int64_t r = p->args->block_height, top = row->row * r;
-    for (int64_t j = 0; j < tess_min(r, p->plan->matrix.rows - top); j++) {
-        double sum = 0;
-        if (tess_is_complex(type)) {
-            tess_cpu_put_complex(p->args->y, type, top + j,
-                                 (tess_complex){p->args->alpha, p->args->alpha_im},
-                                 complex_piece_sum(p->plan, row, j),
-                                 (tess_complex){p->args->beta, p->args->beta_im});
-            continue;
-        }
-        for (int64_t piece = 0; piece < row->pieces; piece++)
-            sum += tess_get(p->plan->piece_sums, type, (row->first_sum + piece) * r + j);
-        tess_cpu_put(p->args->y, type, top + j, p->args->alpha, sum, p->args->beta);
-    }
+    const int64_t r = args->block_height, top = row->row * r;
+    for (int64_t j = 0; j < tess_min(r, p->plan->matrix.rows - top); j++)
+        tess_cpu_put_pieces(p->plan->matrix.type, p->plan->piece_sums, row->first_sum * r + j, r,
+                            row->pieces, (tess_complex){args->alpha, args->alpha_im},
+                            (tess_complex){args->beta, args->beta_im}, args->y, top + j);
 }
 
 /* Kernels read whole blocks of x: an x that ends inside a block is copied, with zeros after it. */

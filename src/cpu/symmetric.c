@@ -134,12 +134,8 @@ tess_status tess_cpu_half_make_upper(tess_cpu_half *half)
     if (half->upper)
         return TESS_OK;
     TESS_TRY(tess_symmetric_create(half->ctx, half->whole, half->mirrors, &upper));
-    tess_status status = tess_cpu_update_upper(upper, half->mirrors, half->whole);
-    if (status == TESS_OK)
-        half->upper = upper;
-    else
-        tess_matrix_destroy(upper);
-    return status;
+    const tess_status status = tess_cpu_update_upper(upper, half->mirrors, half->whole);
+    return TESS_DELIVER(status, upper, tess_matrix_destroy, &half->upper);
 }
 
 static tess_status make_lanes(tess_cpu_half *half)
@@ -175,11 +171,8 @@ tess_status tess_cpu_half_create(const tess_device *device, const tess_matrix *A
         TESS_TRY_CLEAN(tess_calloc_bytes(ctx, padded, tess_type_size(A->type), &half->padded_x));
         TESS_TRY_CLEAN(tess_alloc_bytes(ctx, padded, tess_type_size(A->type), &half->padded_y));
     }
-    *out = half;
-    return TESS_OK;
 cleanup:
-    tess_cpu_half_destroy(half);
-    return status;
+    return TESS_DELIVER(status, half, tess_cpu_half_destroy, out);
 }
 
 tess_status tess_cpu_half_update_values(tess_cpu_half *half)
@@ -207,23 +200,6 @@ void tess_cpu_half_destroy(tess_cpu_half *half)
     tess_free(half->ctx, half);
 }
 
-/* y += windows, for the scalars of block rows first .. last-1. */
-static void add_windows(const tess_cpu_half *half, void *y, int64_t first, int64_t last)
-{
-    const int64_t b = half->whole->block_height;
-    for (int64_t c = 0; c < half->chunk_count; c++) {
-        const tess_cpu_chunk *chunk = &half->chunks[c];
-        int64_t from = (chunk->last > first ? chunk->last : first) * b;
-        int64_t to = (chunk->end < last ? chunk->end : last) * b, offset = chunk->last * b;
-        if (half->whole->type == TESS_F64)
-            for (int64_t i = from; i < to; i++)
-                ((double *)y)[i] += ((const double *)chunk->window)[i - offset];
-        else
-            for (int64_t i = from; i < to; i++)
-                ((float *)y)[i] += ((const float *)chunk->window)[i - offset];
-    }
-}
-
 struct product {
     const tess_cpu_half *half;
     const tess_cpu_symmetric_args *args;
@@ -242,33 +218,32 @@ static void do_chunks(void *arg, int share)
         half->kernel->symmetric(&own, half->chunks + job * streams);
 }
 
-static void add_share(void *arg, int share)
+/* y += windows, for a share of the block rows. */
+static void add_windows(void *arg, int share)
 {
     const struct product *product = arg;
-    const int64_t rows = product->half->whole->block_rows, shares = product->half->shares;
-    add_windows(product->half, product->args->y, rows * share / shares,
-                rows * (share + 1) / shares);
+    const tess_cpu_half *half = product->half;
+    const int64_t b = half->whole->block_height, rows = half->whole->block_rows;
+    const int64_t first = rows * share / half->shares, last = rows * (share + 1) / half->shares;
+    void *y = product->args->y;
+    for (int64_t c = 0; c < half->chunk_count; c++) {
+        const tess_cpu_chunk *chunk = &half->chunks[c];
+        int64_t from = tess_max(chunk->last, first) * b;
+        int64_t to = tess_min(chunk->end, last) * b, offset = chunk->last * b;
+        if (half->whole->type == TESS_F64)
+            for (int64_t i = from; i < to; i++)
+                ((double *)y)[i] += ((const double *)chunk->window)[i - offset];
+        else
+            for (int64_t i = from; i < to; i++)
+                ((float *)y)[i] += ((const float *)chunk->window)[i - offset];
+    }
 }
 
 static void multiply(const tess_cpu_half *half, const tess_cpu_symmetric_args *args)
 {
     struct product product = {half, args};
     tess_parallel(half->ctx, half->shares, do_chunks, &product);
-    tess_parallel(half->ctx, half->shares, add_share, &product);
-}
-
-struct put_rows {
-    const tess_cpu_half *half;
-    void *y;
-    double beta;
-};
-
-static void put_rows(void *arg, tess_range range)
-{
-    const struct put_rows *job = arg;
-    const tess_type type = job->half->whole->type;
-    for (int64_t i = range.first; i < range.last; i++)
-        tess_cpu_put(job->y, type, i, 1, tess_get(job->half->padded_y, type, i), job->beta);
+    tess_parallel(half->ctx, half->shares, add_windows, &product);
 }
 
 void tess_cpu_half_spmv(tess_cpu_half *half, double alpha, const void *x, double beta, void *y)
@@ -292,7 +267,7 @@ void tess_cpu_half_spmv(tess_cpu_half *half, double alpha, const void *x, double
                        .block_rows = A->block_rows,
                        .block_size = A->block_height,
                    });
-    if (!ragged)
-        return;
-    tess_for_shares(half->ctx, half->shares, A->rows, put_rows, &(struct put_rows){half, y, beta});
+    if (ragged)
+        tess_cpu_unpack(half->ctx, A->type, A->rows, half->padded_y, 1,
+                        &(tess_cpu_vectors){y, 1, 1}, beta, half->shares);
 }

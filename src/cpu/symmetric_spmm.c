@@ -45,23 +45,6 @@ static tess_cpu_chunk chunk_of(const tess_cpu_half *half, int64_t c, int64_t vec
     return chunk;
 }
 
-/* Y += windows, for the scalars of block rows first .. last-1. */
-static void add_windows(const tess_cpu_half *half, const tess_cpu_symmetric_spmm_args *args,
-                        int64_t first, int64_t last)
-{
-    const tess_type type = half->upper->type;
-    const int64_t b = half->upper->block_height, k = args->vectors;
-    for (int64_t c = 0; c < half->chunk_count; c++) {
-        const tess_cpu_chunk chunk = chunk_of(half, c, k);
-        int64_t from = (chunk.last > first ? chunk.last : first) * b;
-        int64_t to = (chunk.end < last ? chunk.end : last) * b;
-        for (int64_t i = from; i < to; i++)
-            for (int64_t v = 0; v < k; v++)
-                tess_cpu_put(args->y, type, i * args->y_row + v, 1,
-                             tess_get(chunk.window, type, (i - chunk.last * b) * k + v), 1);
-    }
-}
-
 struct product {
     const tess_cpu_half *half;
     tess_cpu_symmetric_spmm_fn kernel;
@@ -78,11 +61,23 @@ static void do_chunks(void *arg, int share)
     }
 }
 
-static void add_share(void *arg, int share)
+/* Y += windows, for a share of the block rows. */
+static void add_windows(void *arg, int share)
 {
     const struct product *job = arg;
-    const int64_t rows = job->half->upper->block_rows, shares = job->half->shares;
-    add_windows(job->half, job->args, rows * share / shares, rows * (share + 1) / shares);
+    const tess_cpu_half *half = job->half;
+    const tess_cpu_symmetric_spmm_args *args = job->args;
+    const tess_type type = half->upper->type;
+    const int64_t b = half->upper->block_height, k = args->vectors, rows = half->upper->block_rows;
+    const int64_t first = rows * share / half->shares, last = rows * (share + 1) / half->shares;
+    for (int64_t c = 0; c < half->chunk_count; c++) {
+        const tess_cpu_chunk chunk = chunk_of(half, c, k);
+        const int64_t to = tess_min(chunk.end, last) * b;
+        for (int64_t i = tess_max(chunk.last, first) * b; i < to; i++)
+            for (int64_t v = 0; v < k; v++)
+                tess_cpu_put(args->y, type, i * args->y_row + v, 1,
+                             tess_get(chunk.window, type, (i - chunk.last * b) * k + v), 1);
+    }
 }
 
 static void multiply(const tess_cpu_half *half, tess_cpu_symmetric_spmm_fn kernel,
@@ -90,32 +85,7 @@ static void multiply(const tess_cpu_half *half, tess_cpu_symmetric_spmm_fn kerne
 {
     struct product job = {half, kernel, args};
     tess_parallel(half->ctx, half->shares, do_chunks, &job);
-    tess_parallel(half->ctx, half->shares, add_share, &job);
-}
-
-struct unpack_rows {
-    const tess_cpu_half *half;
-    const tess_cpu_vectors *Y;
-    int64_t count;
-    double beta;
-};
-
-static void unpack_rows(void *arg, tess_range range)
-{
-    const struct unpack_rows *job = arg;
-    const tess_cpu_vectors *Y = job->Y;
-    const tess_type type = job->half->upper->type;
-    for (int64_t i = range.first; i < range.last; i++)
-        for (int64_t v = 0; v < job->count; v++)
-            tess_cpu_put(Y->data, type, i * Y->row + v * Y->vector, 1,
-                         tess_get(job->half->spmm_y, type, i * job->count + v), job->beta);
-}
-
-/* Y = beta Y + the scratch. */
-static void unpack(const tess_cpu_half *half, const tess_cpu_vectors *Y, int64_t count, double beta)
-{
-    tess_for_shares(half->ctx, half->shares, half->upper->rows, unpack_rows,
-                    &(struct unpack_rows){half, Y, count, beta});
+    tess_parallel(half->ctx, half->shares, add_windows, &job);
 }
 
 tess_status tess_cpu_half_spmm(tess_cpu_half *half, int k, tess_block_order order, double alpha,
@@ -151,7 +121,8 @@ tess_status tess_cpu_half_spmm(tess_cpu_half *half, int k, tess_block_order orde
                      .block_size = U->block_height,
                  });
         if (packed)
-            unpack(half, &to, count, beta);
+            tess_cpu_unpack(half->ctx, U->type, U->rows, half->spmm_y, count, &to, beta,
+                            half->shares);
     }
     return TESS_OK;
 }

@@ -1,5 +1,23 @@
-/* Vectors copied by threads, and several vectors put side by side. */
+/* Sums of pieces, vectors copied by threads, and several vectors put side by side. */
 #include "cpu/vectors.h"
+
+void tess_cpu_put_pieces(tess_type type, const void *sums, int64_t first, int64_t step,
+                         int64_t pieces, tess_complex alpha, tess_complex beta, void *y, int64_t to)
+{
+    const bool complex = tess_is_complex(type);
+    double sum = 0;
+    tess_complex complex_sum = {0, 0};
+    for (int64_t i = first; i < first + pieces * step; i += step) {
+        if (complex)
+            complex_sum = tess_complex_sum(complex_sum, tess_get_complex(sums, type, i));
+        else
+            sum += tess_get(sums, type, i);
+    }
+    if (complex)
+        tess_cpu_put_complex(y, type, to, alpha, complex_sum, beta);
+    else
+        tess_cpu_put(y, type, to, alpha.re, sum, beta.re);
+}
 
 enum { COPY_BYTES = 64 * 1024 };
 
@@ -72,4 +90,28 @@ void tess_cpu_pack(tess_ctx *ctx, const tess_matrix *A, const tess_cpu_vectors *
     const int64_t rows = A->block_cols * A->block_width;
     tess_for_shares(ctx, shares, tess_ceil_div(rows, PACK_ROWS), pack,
                     &(struct pack){A, X, count, rows, to});
+}
+
+struct unpack {
+    tess_type type;
+    const void *from;
+    int64_t count;
+    const tess_cpu_vectors *Y;
+    double beta;
+};
+
+static void unpack(void *arg, tess_range range)
+{
+    const struct unpack *job = arg;
+    const tess_cpu_vectors *Y = job->Y;
+    for (int64_t i = range.first; i < range.last; i++)
+        for (int64_t v = 0; v < job->count; v++)
+            tess_cpu_put(Y->data, job->type, i * Y->row + v * Y->vector, 1,
+                         tess_get(job->from, job->type, i * job->count + v), job->beta);
+}
+
+void tess_cpu_unpack(tess_ctx *ctx, tess_type type, int64_t rows, const void *from, int64_t count,
+                     const tess_cpu_vectors *Y, double beta, int shares)
+{
+    tess_for_shares(ctx, shares, rows, unpack, &(struct unpack){type, from, count, Y, beta});
 }

@@ -115,6 +115,19 @@ tess_status tess_part_sum_wait(tess_part *part, double *values)
     return TESS_OK;
 }
 
+tess_status tess_comm_travel(tess_ctx *ctx, const tess_comm *comm, void *channel, const char *what)
+{
+    tess_status status = comm->start(comm->user, channel);
+    TESS_THEN(comm->wait(comm->user, channel));
+    return tess_comm_check(ctx, comm, status, what);
+}
+
+void tess_comm_close(const tess_comm *comm, void *channel)
+{
+    if (channel)
+        comm->close(comm->user, channel);
+}
+
 tess_status tess_comm_exchange(tess_ctx *ctx, const tess_comm *comm, int sends,
                                const tess_message *send, int receives, const tess_message *receive)
 {
@@ -122,9 +135,28 @@ tess_status tess_comm_exchange(tess_ctx *ctx, const tess_comm *comm, int sends,
     TESS_TRY(tess_comm_check(ctx, comm,
                              comm->open(comm->user, sends, send, receives, receive, &channel),
                              "opening a channel"));
-    tess_status status = comm->start(comm->user, channel);
-    if (status == TESS_OK)
-        status = comm->wait(comm->user, channel);
+    const tess_status status = tess_comm_travel(ctx, comm, channel, "exchanging messages");
     comm->close(comm->user, channel);
-    return tess_comm_check(ctx, comm, status, "exchanging messages");
+    return status;
+}
+
+tess_status tess_comm_exchange_array(tess_ctx *ctx, const tess_comm *comm,
+                                     const int64_t *out_firsts, void *out, const int64_t *in_firsts,
+                                     void *in, size_t bytes, tess_message *messages)
+{
+    tess_message *receive = messages + comm->size;
+    int sends = 0, receives = 0;
+    for (int r = 0; r < comm->size; r++) {
+        char *from = (char *)out + (size_t)out_firsts[r] * bytes;
+        char *to = (char *)in + (size_t)in_firsts[r] * bytes;
+        const size_t goes = (size_t)(out_firsts[r + 1] - out_firsts[r]) * bytes;
+        const size_t comes = (size_t)(in_firsts[r + 1] - in_firsts[r]) * bytes;
+        if (r == comm->rank && goes > 0)
+            memcpy(to, from, goes);
+        if (r != comm->rank && goes > 0)
+            messages[sends++] = (tess_message){r, goes, from};
+        if (r != comm->rank && comes > 0)
+            receive[receives++] = (tess_message){r, comes, to};
+    }
+    return tess_comm_exchange(ctx, comm, sends, messages, receives, receive);
 }

@@ -4,10 +4,9 @@
 
 void tess_part_builder_destroy(tess_part_builder *b)
 {
-    if (!b)
-        return;
-    TESS_FREE(b->ctx, b->firsts, b->added.rows, b->added.columns, b->added.values, b->row_offsets,
-              b->columns, b);
+    if (b)
+        TESS_FREE(b->ctx, b->firsts, b->added.rows, b->added.columns, b->added.values,
+                  b->row_offsets, b->columns, b);
 }
 
 static int64_t own_rows(const tess_part_builder *b)
@@ -20,18 +19,15 @@ static int64_t own_rows(const tess_part_builder *b)
 tess_status tess_part_builder_create(tess_ctx *ctx, const tess_comm *comm, tess_type type,
                                      int64_t rows, int32_t block, tess_part_builder **out)
 {
-    if (!ctx || !comm || !out)
-        return tess_null_argument(ctx, __func__);
+    TESS_NEED(ctx, ctx && comm && out);
     /* A part without blocks is made for its checks, and for the sizes of all parts. */
     const int64_t block_rows = rows > 0 ? tess_ceil_div(rows, block > 0 ? block : 1) : 0;
     int64_t *none = NULL;
     tess_part_builder *b = NULL;
     tess_part *sizes = NULL;
     tess_status status = TESS_CALLOC(ctx, block_rows + 1, &none);
-    if (status == TESS_OK)
-        status = TESS_CALLOC(ctx, 1, &b);
-    if (status == TESS_OK)
-        status = TESS_ALLOC(ctx, comm->size + 1, &b->firsts);
+    TESS_THEN(TESS_CALLOC(ctx, 1, &b));
+    TESS_THEN(TESS_ALLOC(ctx, comm->size + 1, &b->firsts));
     TESS_TRY_CLEAN(tess_comm_agree(ctx, comm, status));
     const tess_part_view view = {.type = type,
                                  .rows = rows,
@@ -39,7 +35,6 @@ tess_status tess_part_builder_create(tess_ctx *ctx, const tess_comm *comm, tess_
                                  .order = TESS_ORDER_COLUMN_MAJOR,
                                  .row_offsets = none};
     TESS_TRY_CLEAN(tess_part_create(ctx, comm, &view, &sizes));
-    b->ctx = ctx;
     b->comm = *comm;
     b->type = type;
     b->block = block;
@@ -47,16 +42,12 @@ tess_status tess_part_builder_create(tess_ctx *ctx, const tess_comm *comm, tess_
     b->rows = rows;
     b->all_rows = sizes->row_ends[comm->size - 1];
     memcpy(b->firsts, sizes->firsts, (size_t)(comm->size + 1) * sizeof *b->firsts);
-    *out = b;
-    b = NULL;
 cleanup:
     tess_part_destroy(sizes);
-    if (b) {
+    if (b)
         b->ctx = ctx;
-        tess_part_builder_destroy(b);
-    }
     tess_free(ctx, none);
-    return status;
+    return TESS_DELIVER(status, b, tess_part_builder_destroy, out);
 }
 
 /* ---- Adding ---- */
@@ -247,15 +238,13 @@ static tess_status add_up(tess_part_builder *b, const tess_block_list *list, voi
 
 tess_status tess_part_builder_finish(tess_part_builder *b, tess_part **out)
 {
-    if (!b || !out)
-        return tess_null_argument(b ? b->ctx : NULL, __func__);
+    TESS_NEED(b ? b->ctx : NULL, b && out);
     tess_block_list list = {0};
     void *values = NULL;
     TESS_TRY(tess_part_builder_collect(b, &list));
     forget_pattern(b);
     tess_status status = find_pattern(b, &list);
-    if (status == TESS_OK)
-        status = add_up(b, &list, &values);
+    TESS_THEN(add_up(b, &list, &values));
     TESS_TRY_CLEAN(tess_comm_agree(b->ctx, &b->comm, status));
     const tess_part_view view = {.type = b->type,
                                  .rows = b->rows,
@@ -300,8 +289,7 @@ tess_status tess_part_builder_update(tess_part_builder *b, tess_plan *plan)
     void *values = NULL;
     TESS_TRY(tess_part_builder_collect(b, &list));
     tess_status status = check_plan(b, plan);
-    if (status == TESS_OK)
-        status = add_up(b, &list, &values);
+    TESS_THEN(add_up(b, &list, &values));
     TESS_TRY_CLEAN(tess_comm_agree(b->ctx, &b->comm, status));
     TESS_TRY_CLEAN(tess_plan_update_values(plan, values));
 cleanup:

@@ -1,17 +1,9 @@
 /* Sends added blocks to the owners of their rows. assemble.h has the layout. */
 #include "dist/assemble.h"
 
-static int owner_of(const tess_part_builder *b, int64_t row)
+static int owner_of(const tess_part_builder *b, int64_t i)
 {
-    int low = 0, high = b->comm.size - 1;
-    while (low < high) {
-        const int middle = (low + high) / 2;
-        if (row < b->firsts[middle + 1])
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low;
+    return tess_part_owner(b->firsts, b->comm.size, b->added.rows[i]);
 }
 
 /* The blocks that go to each part and come from each part, and where they begin. */
@@ -57,35 +49,21 @@ static tess_status sort_by_owner(const tess_part_builder *b, block_traffic *t)
     TESS_TRY(TESS_ALLOC(b->ctx, 2 * (int64_t)size, &t->messages));
     TESS_TRY(list_make(b, b->added.count, &t->leaving));
     for (int64_t i = 0; i < b->added.count; i++)
-        t->counts[owner_of(b, b->added.rows[i]) + 1]++;
+        t->counts[owner_of(b, i) + 1]++;
     tess_counts_to_offsets(t->counts, size);
     for (int64_t i = 0; i < b->added.count; i++)
-        list_copy(b, &t->leaving, t->counts[owner_of(b, b->added.rows[i])]++, &b->added, i);
+        list_copy(b, &t->leaving, t->counts[owner_of(b, i)]++, &b->added, i);
     memmove(t->counts + 1, t->counts, (size_t)size * sizeof *t->counts);
     t->counts[0] = 0;
     return TESS_OK;
 }
 
-/* Sends one of the three arrays to the owners. This part's own elements are copied. */
+/* Sends one of the three arrays to the owners. */
 static tess_status exchange_array(const tess_part_builder *b, const block_traffic *t, size_t item,
-                                  char *leaving, char *arriving)
+                                  void *leaving, void *arriving)
 {
-    const int size = b->comm.size, rank = b->comm.rank;
-    tess_message *send = t->messages, *receive = t->messages + size;
-    int sends = 0, receives = 0;
-    for (int r = 0; r < size; r++) {
-        const size_t out = (size_t)(t->counts[r + 1] - t->counts[r]) * item;
-        const size_t in = (size_t)(t->arrives[r + 1] - t->arrives[r]) * item;
-        char *from = leaving + (size_t)t->counts[r] * item;
-        char *to = arriving + (size_t)t->arrives[r] * item;
-        if (r == rank && out > 0)
-            memcpy(to, from, out);
-        if (r != rank && out > 0)
-            send[sends++] = (tess_message){r, out, from};
-        if (r != rank && in > 0)
-            receive[receives++] = (tess_message){r, in, to};
-    }
-    return tess_comm_exchange(b->ctx, &b->comm, sends, send, receives, receive);
+    return tess_comm_exchange_array(b->ctx, &b->comm, t->counts, leaving, t->arrives, arriving,
+                                    item, t->messages);
 }
 
 static tess_status exchange(const tess_part_builder *b, block_traffic *t)
@@ -103,10 +81,8 @@ static tess_status exchange(const tess_part_builder *b, block_traffic *t)
     for (int r = 0; r < size; r++)
         t->arrives[r + 1] = t->arrives[r] + t->all[(int64_t)r * size + rank];
     TESS_TRY(tess_comm_agree(b->ctx, &b->comm, list_make(b, t->arrives[size], &t->arriving)));
-    TESS_TRY(
-        exchange_array(b, t, sizeof(int64_t), (char *)t->leaving.rows, (char *)t->arriving.rows));
-    TESS_TRY(exchange_array(b, t, sizeof(int64_t), (char *)t->leaving.columns,
-                            (char *)t->arriving.columns));
+    TESS_TRY(exchange_array(b, t, sizeof(int64_t), t->leaving.rows, t->arriving.rows));
+    TESS_TRY(exchange_array(b, t, sizeof(int64_t), t->leaving.columns, t->arriving.columns));
     return exchange_array(b, t, b->block_bytes, t->leaving.values, t->arriving.values);
 }
 

@@ -45,37 +45,21 @@ static tess_status multiply(tess_plan *plan, const tess_part_product *product)
 
 static tess_status spmv(tess_plan *plan, double alpha, const void *x, double beta, void *y)
 {
-    return multiply(plan, &(tess_part_product){.k = 1,
-                                               .order = TESS_ORDER_COLUMN_MAJOR,
-                                               .alpha = alpha,
-                                               .beta = beta,
-                                               .X = x,
-                                               .Y = y});
+    return multiply(
+        plan, &(tess_part_product){false, 1, TESS_ORDER_COLUMN_MAJOR, alpha, beta, x, y, 0, 0});
 }
 
 static tess_status spmv_transpose(tess_plan *plan, double alpha, const void *x, double beta,
                                   void *y)
 {
-    return multiply(plan, &(tess_part_product){.transpose = true,
-                                               .k = 1,
-                                               .order = TESS_ORDER_COLUMN_MAJOR,
-                                               .alpha = alpha,
-                                               .beta = beta,
-                                               .X = x,
-                                               .Y = y});
+    return multiply(
+        plan, &(tess_part_product){true, 1, TESS_ORDER_COLUMN_MAJOR, alpha, beta, x, y, 0, 0});
 }
 
 static tess_status spmm(tess_plan *plan, int k, tess_block_order order, double alpha, const void *X,
                         int64_t ldx, double beta, void *Y, int64_t ldy)
 {
-    return multiply(plan, &(tess_part_product){.k = k,
-                                               .order = order,
-                                               .alpha = alpha,
-                                               .beta = beta,
-                                               .X = X,
-                                               .Y = Y,
-                                               .ldx = ldx,
-                                               .ldy = ldy});
+    return multiply(plan, &(tess_part_product){false, k, order, alpha, beta, X, Y, ldx, ldy});
 }
 
 static tess_status sum(tess_plan *plan, double *values, int count)
@@ -118,13 +102,13 @@ static double host_dot(const tess_matrix *A, const void *x, const void *y)
 static tess_status dot_own(tess_plan *own, const void *x, const void *y, double *dot)
 {
     tess_device *device = own->device;
-    const bool apart = device->backend->owns != NULL && own->matrix->rows > 0;
-    const bool there = apart && device->backend->owns(device, x);
-    if (apart && there != device->backend->owns(device, y))
+    const bool own_memory = device->backend->owns != NULL && own->matrix->rows > 0;
+    const bool on_device = own_memory && device->backend->owns(device, x);
+    if (own_memory && on_device != device->backend->owns(device, y))
         return tess_fail(own->ctx, TESS_ERR_ARGUMENT,
                          "one vector of a dot product is in the device's memory and one in the "
                          "host's: copy one of them");
-    if (apart && !there)
+    if (own_memory && !on_device)
         *dot = host_dot(own->matrix, x, y);
     else if (own->matrix->rows > 0)
         return device->backend->dot(own, x, y, dot);
@@ -150,27 +134,28 @@ static tess_status spmv_dot(tess_plan *plan, double alpha, const void *x, double
     return dot_product(plan, w ? w : y, y, dot);
 }
 
+tess_status tess_part_renew(tess_plan *plan, tess_matrix *fresh, tess_matrix **kept)
+{
+    const tess_status status = plan ? tess_plan_update_values(plan, fresh->values) : TESS_OK;
+    tess_matrix_destroy(status == TESS_OK ? *kept : fresh);
+    if (status == TESS_OK)
+        *kept = fresh;
+    return status;
+}
+
 static tess_status refill(tess_part_plan *p, const void *values, bool outside, tess_plan *plan,
                           tess_matrix **kept)
 {
     tess_matrix *fresh;
     TESS_TRY(tess_part_fill(p->part, values, outside, &fresh));
-    const tess_status status = plan ? tess_plan_update_values(plan, fresh->values) : TESS_OK;
-    if (status != TESS_OK) {
-        tess_matrix_destroy(fresh);
-        return status;
-    }
-    tess_matrix_destroy(*kept);
-    *kept = fresh;
-    return TESS_OK;
+    return tess_part_renew(plan, fresh, kept);
 }
 
 static tess_status update_values(tess_plan *plan, const void *values)
 {
     tess_part_plan *p = state_of(plan);
     tess_status status = refill(p, values, false, p->own, &p->new_own);
-    if (status == TESS_OK)
-        status = refill(p, values, true, p->outside, &p->new_outside);
+    TESS_THEN(refill(p, values, true, p->outside, &p->new_outside));
     TESS_TRY(agree(plan, status));
     return tess_form_update(p);
 }
@@ -304,8 +289,7 @@ static tess_status open_exchange(tess_plan *plan)
 tess_status tess_plan_create_part(tess_part *part, tess_device *device,
                                   const tess_plan_options *given, tess_plan **out)
 {
-    if (!part || !device || !out)
-        return tess_null_argument(part ? part->ctx : NULL, __func__);
+    TESS_NEED(part ? part->ctx : NULL, part && device && out);
     tess_plan *plan = NULL;
     tess_plan_options options;
     bool on_devices;
@@ -313,13 +297,10 @@ tess_status tess_plan_create_part(tess_part *part, tess_device *device,
     TESS_TRY(tess_comm_agree(part->ctx, &part->comm, status));
     TESS_TRY(look_at_devices(part, device, options.form, &on_devices));
     status = TESS_CALLOC(part->ctx, 1, &plan);
-    if (status == TESS_OK)
-        status = make(part, device, &options, on_devices, plan);
+    TESS_THEN(make(part, device, &options, on_devices, plan));
     status = tess_comm_agree(part->ctx, &part->comm, status);
-    if (status == TESS_OK)
-        status = open_exchange(plan);
-    if (status == TESS_OK)
-        status = tess_form_open(state_of(plan), options.form, device, &options);
+    TESS_THEN(open_exchange(plan));
+    TESS_THEN(tess_form_open(state_of(plan), options.form, device, &options));
     if (status != TESS_OK) {
         if (plan && plan->state)
             tess_plan_destroy(plan);
@@ -327,17 +308,14 @@ tess_status tess_plan_create_part(tess_part *part, tess_device *device,
             tess_free(part->ctx, plan);
         return status;
     }
-    memcpy(plan->format, state_of(plan)->own->format, sizeof plan->format);
-    memcpy(plan->kernel, state_of(plan)->own->kernel, sizeof plan->kernel);
-    memcpy(plan->params, state_of(plan)->own->params, sizeof plan->params);
+    tess_plan_name_as(plan, state_of(plan)->own);
     *out = plan;
     return TESS_OK;
 }
 
 tess_status tess_plan_get_part_times(const tess_plan *plan, size_t size, tess_part_times *out)
 {
-    if (!plan || !out)
-        return tess_null_argument(plan ? plan->ctx : NULL, __func__);
+    TESS_NEED(plan ? plan->ctx : NULL, plan && out);
     if (plan->device->backend->release != release)
         return tess_fail(plan->ctx, TESS_ERR_ARGUMENT,
                          "tess_plan_get_part_times: the plan is not that of a part");

@@ -217,8 +217,7 @@ static int64_t *take(int64_t **numbers)
 tess_status tess_part_deal_by(tess_ctx *ctx, const tess_comm *comm, const tess_matrix *A,
                               const char *partition, tess_part **out)
 {
-    if (!ctx || !comm || !out)
-        return tess_null_argument(ctx, __func__);
+    TESS_NEED(ctx, ctx && comm && out);
     const bool dealer = comm->rank == 0;
     dealing d = {.ctx = ctx, .comm = comm, .count = dealer ? comm->size : 1};
     deal_whole whole = {0};
@@ -330,9 +329,8 @@ tess_status tess_part_collect_vector(tess_part *part, const void *mine, void *wh
 
 tess_status tess_part_get_rows(const tess_part *part, int64_t *rows)
 {
-    if (!part || !rows)
-        return tess_null_argument(part ? part->ctx : NULL, __func__);
-    const int64_t first = part->comm.rank > 0 ? part->row_ends[part->comm.rank - 1] : 0;
+    TESS_NEED(part ? part->ctx : NULL, part && rows);
+    const int64_t first = tess_part_first_row(part, part->comm.rank);
     for (int64_t i = 0; i < part->rows; i++)
         rows[i] = part->numbers ? part->numbers[i / part->block] * part->block + i % part->block
                                 : first + i;

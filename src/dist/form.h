@@ -64,12 +64,12 @@ typedef struct tess_form_local {
 tess_status tess_form_rows_make(const tess_part_plan *p, tess_form_rows *rows);
 void tess_form_rows_free(tess_ctx *ctx, tess_form_rows *rows);
 
-/* `rows` scalars of the local result: whole blocks, or the part's own rows. Not collective. */
-tess_status tess_form_local_make(tess_part_plan *p, const tess_form_rows *from, int64_t rows,
+/* Makes the matrix and its plan; where there is a plan, gives it the new values, for which device
+ * and options are not needed. The local result has `rows` scalars: whole blocks, or the part's own
+ * rows. Not collective. */
+tess_status tess_form_local_fill(tess_part_plan *p, const tess_form_rows *from, int64_t rows,
                                  tess_device *device, const tess_plan_options *options,
                                  tess_form_local *local);
-tess_status tess_form_local_update(tess_part_plan *p, const tess_form_rows *from, int64_t rows,
-                                   tess_form_local *local);
 void tess_form_local_free(tess_part_plan *p, tess_form_local *local);
 
 /* Brings all of X together; *out is it, until the next call. Collective. */

@@ -1,11 +1,6 @@
 /* All of x on every part, and the matrix that it is multiplied with. */
 #include "dist/form.h"
 
-static int64_t first_row(const tess_part *part, int rank)
-{
-    return rank > 0 ? part->row_ends[rank - 1] : 0;
-}
-
 static int64_t all_rows(const tess_part *part)
 {
     return part->row_ends[part->comm.size - 1];
@@ -25,7 +20,7 @@ static void append_row(const tess_part *part, const tess_matrix *from, int64_t r
 {
     const int64_t begin = from->row_offsets[row], count = from->row_offsets[row + 1] - begin;
     const int64_t first = part->firsts[part->comm.rank];
-    const size_t bytes = (size_t)(part->block * part->block) * tess_type_size(part->type);
+    const size_t bytes = tess_part_block_bytes(part);
     for (int64_t k = 0; k < count; k++) {
         const int64_t column = from->columns[begin + k];
         rows->columns[*at + k] = outside ? part->halo_columns[column] : first + column;
@@ -41,7 +36,7 @@ tess_status tess_form_rows_make(const tess_part_plan *p, tess_form_rows *out)
     const tess_part *part = p->part;
     const tess_matrix *own = p->new_own ? p->new_own : part->own;
     const tess_matrix *outside = p->new_outside ? p->new_outside : part->outside;
-    const size_t bytes = (size_t)(part->block * part->block) * tess_type_size(part->type);
+    const size_t bytes = tess_part_block_bytes(part);
     tess_form_rows rows = {.block_rows = own->block_rows, .blocks = own->blocks + outside->blocks};
     int64_t at = 0, boundary = 0;
     tess_status status;
@@ -56,11 +51,7 @@ tess_status tess_form_rows_make(const tess_part_plan *p, tess_form_rows *out)
         rows.row_offsets[i + 1] = at;
     }
 cleanup:
-    if (status == TESS_OK)
-        *out = rows;
-    else
-        tess_form_rows_free(part->ctx, &rows);
-    return status;
+    return TESS_DELIVER_OR(status, rows, tess_form_rows_free(part->ctx, &rows), out);
 }
 
 /* ---- The matrix ---- */
@@ -89,33 +80,20 @@ static tess_status matrix_of(const tess_part *part, const tess_form_rows *from, 
     return status;
 }
 
-tess_status tess_form_local_make(tess_part_plan *p, const tess_form_rows *from, int64_t rows,
+tess_status tess_form_local_fill(tess_part_plan *p, const tess_form_rows *from, int64_t rows,
                                  tess_device *device, const tess_plan_options *options,
                                  tess_form_local *local)
 {
-    TESS_TRY(matrix_of(p->part, from, rows, &local->matrix));
-    return tess_plan_create(p->part->ctx, local->matrix, device, options, &local->plan);
-}
-
-tess_status tess_form_local_update(tess_part_plan *p, const tess_form_rows *from, int64_t rows,
-                                   tess_form_local *local)
-{
-    tess_matrix *fresh;
-    TESS_TRY(matrix_of(p->part, from, rows, &fresh));
-    const tess_status status = tess_plan_update_values(local->plan, fresh->values);
-    if (status != TESS_OK) {
-        tess_matrix_destroy(fresh);
-        return status;
-    }
-    tess_matrix_destroy(local->fresh);
-    local->fresh = fresh;
-    return TESS_OK;
+    tess_matrix *fresh = NULL;
+    TESS_TRY(matrix_of(p->part, from, rows, local->plan ? &fresh : &local->matrix));
+    return local->plan
+               ? tess_part_renew(local->plan, fresh, &local->fresh)
+               : tess_plan_create(p->part->ctx, local->matrix, device, options, &local->plan);
 }
 
 static void x_close(const tess_part *part, tess_form_x *x)
 {
-    if (x->channel)
-        part->comm.close(part->comm.user, x->channel);
+    tess_comm_close(&part->comm, x->channel);
     tess_free(part->ctx, x->x);
     *x = (tess_form_x){0};
 }
@@ -140,15 +118,16 @@ static tess_status open_channel(const tess_part *part, tess_form_x *x, tess_mess
     tess_message *sends = messages + comm->size;
     int send_count = 0, receive_count = 0;
     for (int r = 0; r < comm->size; r++) {
-        const int64_t theirs = part->row_ends[r] - first_row(part, r);
+        const int64_t theirs = part->row_ends[r] - tess_part_first_row(part, r);
         if (r == comm->rank)
             continue;
         if (theirs > 0)
-            messages[receive_count++] =
-                (tess_message){r, (size_t)theirs * row, x->x + (size_t)first_row(part, r) * row};
+            messages[receive_count++] = (tess_message){
+                r, (size_t)theirs * row, x->x + (size_t)tess_part_first_row(part, r) * row};
         if (part->rows > 0)
-            sends[send_count++] = (tess_message){r, (size_t)part->rows * row,
-                                                 x->x + (size_t)first_row(part, comm->rank) * row};
+            sends[send_count++] =
+                (tess_message){r, (size_t)part->rows * row,
+                               x->x + (size_t)tess_part_first_row(part, comm->rank) * row};
     }
     return tess_comm_check(
         part->ctx, comm,
@@ -162,18 +141,13 @@ static tess_status x_open(const tess_part *part, int k, tess_form_x *out)
     tess_form_x x = {.k = k};
     tess_message *messages = NULL;
     tess_status status = TESS_ALLOC(ctx, 2 * part->comm.size, &messages);
-    if (status == TESS_OK)
-        status =
-            tess_calloc_bytes(ctx, all_rows(part) * k, tess_type_size(part->type), (void **)&x.x);
+    TESS_THEN(
+        tess_calloc_bytes(ctx, all_rows(part) * k, tess_type_size(part->type), (void **)&x.x));
     TESS_TRY_CLEAN(tess_comm_agree(ctx, &part->comm, status));
     TESS_TRY_CLEAN(tess_comm_agree(ctx, &part->comm, open_channel(part, &x, messages)));
 cleanup:
     tess_free(ctx, messages);
-    if (status == TESS_OK)
-        *out = x;
-    else
-        x_close(part, &x);
-    return status;
+    return TESS_DELIVER_OR(status, x, x_close(part, &x), out);
 }
 
 static tess_status x_for(const tess_part *part, tess_form_local *local, int k, tess_form_x **out)
@@ -198,7 +172,7 @@ tess_status tess_form_spread(tess_part_plan *p, tess_form_local *local, int k,
 {
     const tess_part *part = p->part;
     const tess_comm *comm = &part->comm;
-    const int64_t first = first_row(part, comm->rank);
+    const int64_t first = tess_part_first_row(part, comm->rank);
     tess_form_x *x;
     TESS_TRY(x_for(part, local, k, &x));
     for (int64_t i = 0; i < part->rows; i++)

@@ -29,10 +29,8 @@ typedef struct shuffle_state {
 
 static void buffers_close(const tess_part *part, shuffle_buffers *b)
 {
-    if (b->collect)
-        part->comm.close(part->comm.user, b->collect);
-    if (b->back)
-        part->comm.close(part->comm.user, b->back);
+    tess_comm_close(&part->comm, b->collect);
+    tess_comm_close(&part->comm, b->back);
     TESS_FREE(part->ctx, b->results, b->ordered, b->y);
     *b = (shuffle_buffers){0};
 }
@@ -51,8 +49,8 @@ static tess_status buffers_alloc(const tess_part *part, const tess_segments *s, 
                              (void **)&b->y);
 }
 
-/* Part 0's messages with all others, or the other parts' one with it. `size` bytes of a block row.
- */
+/* The messages with results: on part 0 one from each other part, on another part one to part 0.
+ * `row`: bytes of a block row of all vectors. */
 static int list_collect(const tess_part *part, const tess_segments *s, const shuffle_buffers *b,
                         size_t row, tess_message *list)
 {
@@ -74,7 +72,7 @@ static int list_back(const tess_part *part, const shuffle_buffers *b, size_t sca
     const int size = part->comm.size, me = part->comm.rank;
     int count = 0;
     for (int r = me == 0 ? 1 : me; r < (me == 0 ? size : me + 1); r++) {
-        const int64_t first = r > 0 ? part->row_ends[r - 1] : 0;
+        const int64_t first = tess_part_first_row(part, r);
         const int64_t rows = part->row_ends[r] - first;
         if (rows > 0)
             list[count++] = (tess_message){me == 0 ? r : 0, (size_t)rows * scalar_row,
@@ -106,17 +104,12 @@ static tess_status buffers_open(const tess_part *part, const tess_segments *s, i
     shuffle_buffers b = {.k = k};
     tess_message *list = NULL;
     tess_status status = TESS_ALLOC(ctx, part->comm.size, &list);
-    if (status == TESS_OK)
-        status = buffers_alloc(part, s, &b);
+    TESS_THEN(buffers_alloc(part, s, &b));
     TESS_TRY_CLEAN(tess_comm_agree(ctx, &part->comm, status));
     TESS_TRY_CLEAN(tess_comm_agree(ctx, &part->comm, open_channels(part, s, &b, list)));
 cleanup:
     tess_free(ctx, list);
-    if (status == TESS_OK)
-        *out = b;
-    else
-        buffers_close(part, &b);
-    return status;
+    return TESS_DELIVER_OR(status, b, buffers_close(part, &b), out);
 }
 
 /* ---- Making it ---- */
@@ -140,20 +133,20 @@ static tess_status deal(tess_part_plan *p, shuffle_state *s, bool make, tess_for
     tess_status status = tess_comm_agree(part->ctx, &part->comm, tess_form_rows_make(p, &mine));
     if (status == TESS_OK && make)
         status = tess_segments_make(part, mine.row_offsets, s->segments.lambda, &s->segments);
-    if (status == TESS_OK)
-        status = tess_segments_deal(part, &s->segments, &mine, out);
+    TESS_THEN(tess_segments_deal(part, &s->segments, &mine, out));
     tess_form_rows_free(part->ctx, &mine);
     return status;
 }
 
-static tess_status make(tess_part_plan *p, shuffle_state *s, tess_device *device,
-                        const tess_plan_options *options)
+/* Makes the local matrix and its plan, or gives the plan new values. Collective. */
+static tess_status fill(tess_part_plan *p, tess_device *device, const tess_plan_options *options)
 {
     const tess_part *part = p->part;
+    shuffle_state *s = p->form_state;
     tess_form_rows rows = {0};
-    TESS_TRY(deal(p, s, true, &rows));
+    TESS_TRY(deal(p, s, !s->local.plan, &rows));
     const tess_status status =
-        tess_form_local_make(p, &rows, rows.block_rows * part->block, device, options, &s->local);
+        tess_form_local_fill(p, &rows, rows.block_rows * part->block, device, options, &s->local);
     tess_form_rows_free(part->ctx, &rows);
     return tess_comm_agree(part->ctx, &part->comm, status);
 }
@@ -166,16 +159,14 @@ static tess_status shuffle_open(tess_part_plan *p, const char *keys, tess_device
     int64_t lambda = 0;
     const tess_option table[] = {{"lambda", TESS_OPTION_INT, &lambda, 0, INT32_MAX, NULL, 0}};
     tess_status status = tess_options_parse(part->ctx, "form shuffle", keys, table, 1);
-    if (status == TESS_OK)
-        status = TESS_CALLOC(part->ctx, 1, &s);
+    TESS_THEN(TESS_CALLOC(part->ctx, 1, &s));
     status = tess_comm_agree(part->ctx, &part->comm, status);
     p->form_state = s;
     if (status == TESS_OK) {
         s->segments.lambda = lambda;
-        status = make(p, s, device, options);
+        status = fill(p, device, options);
     }
-    if (status == TESS_OK)
-        status = buffers_open(part, &s->segments, 1, &s->one);
+    TESS_THEN(buffers_open(part, &s->segments, 1, &s->one));
     if (status != TESS_OK && s)
         shuffle_close(p);
     return status;
@@ -183,14 +174,7 @@ static tess_status shuffle_open(tess_part_plan *p, const char *keys, tess_device
 
 static tess_status shuffle_update(tess_part_plan *p)
 {
-    const tess_part *part = p->part;
-    shuffle_state *s = p->form_state;
-    tess_form_rows rows = {0};
-    TESS_TRY(deal(p, s, false, &rows));
-    const tess_status status =
-        tess_form_local_update(p, &rows, rows.block_rows * part->block, &s->local);
-    tess_form_rows_free(part->ctx, &rows);
-    return tess_comm_agree(part->ctx, &part->comm, status);
+    return fill(p, NULL, NULL);
 }
 
 /* ---- Part 0's work ---- */
@@ -241,15 +225,6 @@ static void shuffle(const tess_part *part, const tess_segments *s, const shuffle
 
 /* ---- The product ---- */
 
-static tess_status travel(const tess_part *part, void *channel, const char *what)
-{
-    const tess_comm *comm = &part->comm;
-    tess_status status = comm->start(comm->user, channel);
-    if (status == TESS_OK)
-        status = comm->wait(comm->user, channel);
-    return tess_comm_check(part->ctx, comm, status, what);
-}
-
 static tess_status shuffle_multiply(tess_part_plan *p, const tess_part_product *m)
 {
     const int k = m->k;
@@ -263,18 +238,18 @@ static tess_status shuffle_multiply(tess_part_plan *p, const tess_part_product *
         TESS_TRY(buffers_open(part, &s->segments, k, b));
     }
     TESS_TRY(tess_form_spread(p, &s->local, k, m->order, m->X, m->ldx, &x));
-    const double there = tess_seconds();
+    const double arrived = tess_seconds();
     /* A failure here must not keep the others waiting. */
     const tess_status status = tess_form_multiply(&s->local, k, m->alpha, x, b->results);
     const double multiplied = tess_seconds();
-    TESS_TRY(travel(part, b->collect, "collecting results"));
+    TESS_TRY(tess_comm_travel(part->ctx, &part->comm, b->collect, "collecting results"));
     if (part->comm.rank == 0)
         shuffle(part, &s->segments, b);
-    TESS_TRY(travel(part, b->back, "dealing out results"));
+    TESS_TRY(tess_comm_travel(part->ctx, &part->comm, b->back, "dealing out results"));
     TESS_TRY(tess_comm_agree(part->ctx, &part->comm, status));
     tess_form_put(part, k, m->order, b->y, m->beta, m->Y, m->ldy);
-    p->times.product += multiplied - there;
-    p->times.halo += there - started + tess_seconds() - multiplied;
+    p->times.product += multiplied - arrived;
+    p->times.halo += arrived - started + tess_seconds() - multiplied;
     return TESS_OK;
 }
 

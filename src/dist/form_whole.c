@@ -20,13 +20,14 @@ static void whole_close(tess_part_plan *p)
     p->form_state = NULL;
 }
 
-static tess_status make(tess_part_plan *p, whole_state *w, tess_device *device,
-                        const tess_plan_options *options)
+/* Makes the local matrix and its plan, or gives the plan new values. */
+static tess_status fill(tess_part_plan *p, tess_device *device, const tess_plan_options *options)
 {
+    whole_state *w = p->form_state;
     tess_form_rows rows;
     TESS_TRY(tess_form_rows_make(p, &rows));
     const tess_status status =
-        tess_form_local_make(p, &rows, p->part->rows, device, options, &w->local);
+        tess_form_local_fill(p, &rows, p->part->rows, device, options, &w->local);
     tess_form_rows_free(p->part->ctx, &rows);
     return status;
 }
@@ -39,8 +40,7 @@ static tess_status whole_open(tess_part_plan *p, const char *keys, tess_device *
     tess_status status = TESS_CALLOC(part->ctx, 1, &w);
     (void)keys;
     p->form_state = w;
-    if (status == TESS_OK)
-        status = make(p, w, device, options);
+    TESS_THEN(fill(p, device, options));
     status = tess_comm_agree(part->ctx, &part->comm, status);
     if (status != TESS_OK && w)
         whole_close(p);
@@ -49,14 +49,7 @@ static tess_status whole_open(tess_part_plan *p, const char *keys, tess_device *
 
 static tess_status whole_update(tess_part_plan *p)
 {
-    whole_state *w = p->form_state;
-    tess_form_rows rows;
-    tess_status status = tess_form_rows_make(p, &rows);
-    if (status == TESS_OK) {
-        status = tess_form_local_update(p, &rows, p->part->rows, &w->local);
-        tess_form_rows_free(p->part->ctx, &rows);
-    }
-    return tess_comm_agree(p->part->ctx, &p->part->comm, status);
+    return tess_comm_agree(p->part->ctx, &p->part->comm, fill(p, NULL, NULL));
 }
 
 /* Room for the results of k vectors. */
@@ -80,17 +73,17 @@ static tess_status whole_multiply(tess_part_plan *p, const tess_part_product *m)
     const double started = tess_seconds();
     void *x;
     TESS_TRY(tess_form_spread(p, &w->local, k, m->order, m->X, m->ldx, &x));
-    const double there = tess_seconds();
+    const double arrived = tess_seconds();
     const bool direct = k == 1 && m->order == TESS_ORDER_COLUMN_MAJOR;
     tess_status status = direct ? TESS_OK : result_for(p, w, k);
     if (direct)
         status = tess_spmv(w->local.plan, m->alpha, x, m->beta, m->Y);
-    else if (status == TESS_OK)
-        status = tess_form_multiply(&w->local, k, m->alpha, x, w->result);
+    else
+        TESS_THEN(tess_form_multiply(&w->local, k, m->alpha, x, w->result));
     if (status == TESS_OK && !direct)
         tess_form_put(p->part, k, m->order, w->result, m->beta, m->Y, m->ldy);
-    p->times.halo += there - started;
-    p->times.product += tess_seconds() - there;
+    p->times.halo += arrived - started;
+    p->times.product += tess_seconds() - arrived;
     return tess_comm_agree(p->part->ctx, &p->part->comm, status);
 }
 

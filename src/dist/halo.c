@@ -57,12 +57,9 @@ tess_status tess_part_connect(tess_part *part, const int64_t *halo)
     int64_t *needs = NULL, *all_needs = NULL;
     tess_message *messages = NULL;
     tess_status status = TESS_CALLOC(ctx, comm->size, &needs);
-    if (status == TESS_OK)
-        status = TESS_ALLOC(ctx, (int64_t)comm->size * comm->size, &all_needs);
-    if (status == TESS_OK)
-        status = TESS_ALLOC(ctx, comm->size, &part->receives);
-    if (status == TESS_OK)
-        status = TESS_ALLOC(ctx, comm->size, &part->sends);
+    TESS_THEN(TESS_ALLOC(ctx, (int64_t)comm->size * comm->size, &all_needs));
+    TESS_THEN(TESS_ALLOC(ctx, comm->size, &part->receives));
+    TESS_THEN(TESS_ALLOC(ctx, comm->size, &part->sends));
     TESS_TRY_CLEAN(tess_comm_agree(ctx, comm, status));
     group_halo(part, halo, needs);
     TESS_TRY_CLEAN(tess_comm_check(
@@ -70,8 +67,7 @@ tess_status tess_part_connect(tess_part *part, const int64_t *halo)
         "gathering what each part needs"));
     group_sent(part, all_needs);
     status = TESS_ALLOC(ctx, part->sent_count, &part->sent);
-    if (status == TESS_OK)
-        status = TESS_ALLOC(ctx, part->receive_count + part->send_count, &messages);
+    TESS_THEN(TESS_ALLOC(ctx, part->receive_count + part->send_count, &messages));
     TESS_TRY_CLEAN(tess_comm_agree(ctx, comm, status));
     /* The halo is only read: messages have no const. */
     TESS_TRY_CLEAN(

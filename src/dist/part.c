@@ -55,12 +55,9 @@ static tess_status agree_on_sizes(tess_part *part)
     const part_sizes mine = {part->rows, part->block, (int32_t)part->type};
     part_sizes *all = NULL;
     tess_status status = TESS_ALLOC(ctx, comm->size, &all);
-    if (status == TESS_OK)
-        status = TESS_ALLOC(ctx, comm->size + 1, &part->firsts);
-    if (status == TESS_OK)
-        status = TESS_ALLOC(ctx, comm->size, &part->row_ends);
-    if (status == TESS_OK)
-        status = TESS_ALLOC(ctx, ((int64_t)comm->size + 1) * TESS_PART_SUMS, &part->sums);
+    TESS_THEN(TESS_ALLOC(ctx, comm->size + 1, &part->firsts));
+    TESS_THEN(TESS_ALLOC(ctx, comm->size, &part->row_ends));
+    TESS_THEN(TESS_ALLOC(ctx, ((int64_t)comm->size + 1) * TESS_PART_SUMS, &part->sums));
     TESS_TRY_CLEAN(tess_comm_agree(ctx, comm, status));
     TESS_TRY_CLEAN(tess_comm_check(ctx, comm, comm->gather(comm->user, &mine, sizeof mine, all),
                                    "gathering the parts' sizes"));
@@ -211,16 +208,13 @@ static tess_status fill(tess_part *part, const tess_part_view *v)
                                "%lld block columns of other parts do not fit 31 bits",
                                (long long)part->halo);
     }
-    if (status == TESS_OK)
-        status = TESS_ALLOC(ctx, part->halo, &part->halo_columns);
+    TESS_THEN(TESS_ALLOC(ctx, part->halo, &part->halo_columns));
     if (status == TESS_OK) {
         memcpy(part->halo_columns, halo, (size_t)part->halo * sizeof *halo);
         status = split(part, v, halo);
     }
-    if (status == TESS_OK)
-        status = tess_part_fill(part, v->values, false, &part->own);
-    if (status == TESS_OK)
-        status = tess_part_fill(part, v->values, true, &part->outside);
+    TESS_THEN(tess_part_fill(part, v->values, false, &part->own));
+    TESS_THEN(tess_part_fill(part, v->values, true, &part->outside));
     TESS_TRY_CLEAN(tess_comm_agree(ctx, &part->comm, status));
     TESS_TRY_CLEAN(tess_part_connect(part, halo));
 cleanup:
@@ -249,12 +243,10 @@ static tess_status check_view(tess_ctx *ctx, const tess_part_view *v)
 tess_status tess_part_create(tess_ctx *ctx, const tess_comm *comm, const tess_part_view *arrays,
                              tess_part **out)
 {
-    if (!ctx || !comm || !out)
-        return tess_null_argument(ctx, __func__);
+    TESS_NEED(ctx, ctx && comm && out);
     tess_part *part = NULL;
     tess_status status = check_view(ctx, arrays);
-    if (status == TESS_OK)
-        status = TESS_CALLOC(ctx, 1, &part);
+    TESS_THEN(TESS_CALLOC(ctx, 1, &part));
     if (status == TESS_OK) {
         part->ctx = ctx;
         part->comm = *comm;
@@ -264,29 +256,21 @@ tess_status tess_part_create(tess_ctx *ctx, const tess_comm *comm, const tess_pa
         part->rows = arrays->rows;
     }
     status = tess_comm_agree(ctx, comm, status);
-    if (status == TESS_OK)
-        status = agree_on_sizes(part);
-    if (status == TESS_OK)
-        status = fill(part, arrays);
-    if (status != TESS_OK) {
-        tess_part_destroy(part);
-        return status;
-    }
-    *out = part;
-    return TESS_OK;
+    TESS_THEN(agree_on_sizes(part));
+    TESS_THEN(fill(part, arrays));
+    return TESS_DELIVER(status, part, tess_part_destroy, out);
 }
 
 tess_status tess_part_get_info(const tess_part *part, size_t size, tess_part_info *out)
 {
-    if (!part || !out)
-        return tess_null_argument(part ? part->ctx : NULL, __func__);
+    TESS_NEED(part ? part->ctx : NULL, part && out);
     const int rank = part->comm.rank;
     const tess_part_info info = {
         .rank = rank,
         .size = part->comm.size,
         .type = part->type,
         .block = part->block,
-        .first_row = rank > 0 ? part->row_ends[rank - 1] : 0,
+        .first_row = tess_part_first_row(part, rank),
         .rows = part->rows,
         .all_rows = part->row_ends[part->comm.size - 1],
         .blocks = part->own->blocks + part->outside->blocks,

@@ -68,6 +68,23 @@ struct tess_part {
     void *pending;     /* the transport's handle of that sum */
 };
 
+/* The number of scalar rows before a part's. */
+static inline int64_t tess_part_first_row(const tess_part *part, int rank)
+{
+    return rank > 0 ? part->row_ends[rank - 1] : 0;
+}
+
+static inline size_t tess_part_block_bytes(const tess_part *part)
+{
+    return (size_t)part->block * (size_t)part->block * tess_type_size(part->type);
+}
+
+/* The part that has a block row, where part r begins with firsts[r]. */
+static inline int tess_part_owner(const int64_t *firsts, int parts, int64_t row)
+{
+    return (int)tess_lower_bound(firsts, 1, parts, row + 1) - 1;
+}
+
 /* Dot products summed in one message, at most. */
 enum { TESS_PART_SUMS = 16 };
 
@@ -86,9 +103,19 @@ tess_status tess_part_most(tess_part *part, double *values, int count);
  * the next one starts. */
 tess_status tess_part_sum_start(tess_part *part, const double *values, int count);
 tess_status tess_part_sum_wait(tess_part *part, double *values);
+/* Starts a channel's messages and waits for them; `what` is for a failure's sentence. */
+tess_status tess_comm_travel(tess_ctx *ctx, const tess_comm *comm, void *channel, const char *what);
+void tess_comm_close(const tess_comm *comm, void *channel); /* NULL is fine */
 /* Exchanges messages once: opens a channel, uses it and closes it. */
 tess_status tess_comm_exchange(tess_ctx *ctx, const tess_comm *comm, int sends,
                                const tess_message *send, int receives, const tess_message *receive);
+
+/* Sends elements out_firsts[r] .. out_firsts[r+1]-1 of `out` to part r, for all r, and receives
+ * elements in_firsts[r] .. in_firsts[r+1]-1 of `in` from it. This part's own are copied. `bytes` is
+ * the size of an element. `messages` has room for two a part. */
+tess_status tess_comm_exchange_array(tess_ctx *ctx, const tess_comm *comm,
+                                     const int64_t *out_firsts, void *out, const int64_t *in_firsts,
+                                     void *in, size_t bytes, tess_message *messages);
 
 /* ---- part.c ---- */
 

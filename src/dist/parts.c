@@ -13,11 +13,6 @@ static tess_parts_plan *state_of(const tess_plan *plan)
     return plan->state;
 }
 
-static int64_t first_row(const tess_parts_plan *p, int rank)
-{
-    return rank > 0 ? p->part[rank]->row_ends[rank - 1] : 0;
-}
-
 /* ---- Making and releasing ---- */
 
 typedef struct making {
@@ -67,15 +62,6 @@ static void release(tess_plan *plan)
     TESS_FREE(plan->ctx, p->part, p->plan, p);
 }
 
-/* Takes format, kernel and parameters of part 0's plan as the plan's own. */
-static void describe(tess_plan *plan)
-{
-    const tess_parts_plan *p = state_of(plan);
-    memcpy(plan->format, p->plan[0]->format, sizeof plan->format);
-    memcpy(plan->kernel, p->plan[0]->kernel, sizeof plan->kernel);
-    memcpy(plan->params, p->plan[0]->params, sizeof plan->params);
-}
-
 static tess_status prepare(tess_plan *plan, const tess_plan_options *options)
 {
     tess_parts_plan *p;
@@ -84,15 +70,13 @@ static tess_status prepare(tess_plan *plan, const tess_plan_options *options)
     p->parts = parts;
     plan->state = p;
     tess_status status = TESS_CALLOC(plan->ctx, parts->count, &p->part);
-    if (status == TESS_OK)
-        status = TESS_CALLOC(plan->ctx, parts->count, &p->plan);
-    if (status == TESS_OK)
-        status = tess_parts_run(parts, make_one, &(making){p, plan->matrix, options});
+    TESS_THEN(TESS_CALLOC(plan->ctx, parts->count, &p->plan));
+    TESS_THEN(tess_parts_run(parts, make_one, &(making){p, plan->matrix, options}));
     if (status != TESS_OK) {
         release(plan);
         return status;
     }
-    describe(plan);
+    tess_plan_name_as(plan, p->plan[0]);
     return TESS_OK;
 }
 
@@ -116,7 +100,9 @@ static void *rows_of(const product *c, int rank, const void *vectors, int64_t ld
     const tess_part *part = c->p->part[rank];
     const int64_t step = c->several && c->order == TESS_ORDER_ROW_MAJOR ? ld : 1;
     char *data = (char *)(uintptr_t)vectors;
-    return data ? data + (size_t)(first_row(c->p, rank) * step) * tess_type_size(part->type) : NULL;
+    return data ? data +
+                      (size_t)(tess_part_first_row(part, rank) * step) * tess_type_size(part->type)
+                : NULL;
 }
 
 /* Between two columns of a part lie other parts' rows. A device with memory of its own would copy
@@ -219,9 +205,8 @@ static tess_status update_one(void *user, int rank)
     int64_t at = 0;
     for (int r = 0; r < rank; r++)
         at += c->p->part[r]->entries;
-    const size_t block_bytes =
-        (size_t)part->block * (size_t)part->block * tess_type_size(part->type);
-    return tess_plan_update_values(plan, (const char *)c->values + (size_t)at * block_bytes);
+    return tess_plan_update_values(plan, (const char *)c->values +
+                                             (size_t)at * tess_part_block_bytes(part));
 }
 
 static tess_status update_values(tess_plan *plan, const void *values)
@@ -245,7 +230,7 @@ typedef struct each {
 static tess_status each_one(void *user, int rank)
 {
     const each *e = user;
-    return e->body(e->user, rank, e->p->plan[rank], first_row(e->p, rank));
+    return e->body(e->user, rank, e->p->plan[rank], tess_part_first_row(e->p->part[rank], rank));
 }
 
 static tess_status each_part(tess_plan *plan, tess_part_fn body, void *user)

@@ -47,8 +47,7 @@ static tess_status open_member(tess_parts *parts, int rank, const char *name)
         return tess_fail(ctx, TESS_ERR_MEMORY, "no memory for part %d of %d", rank, parts->count);
     tess_status status = tess_ctx_set_wisdom(
         m->ctx, ctx->wisdom_keep, ctx->wisdom_keep == TESS_WISDOM_FILE ? ctx->wisdom_path : NULL);
-    if (status == TESS_OK)
-        status = tess_device_open(m->ctx, name, &m->device);
+    TESS_THEN(tess_device_open(m->ctx, name, &m->device));
     if (status != TESS_OK)
         return tess_fail(ctx, status, "part %d of %d: %s", rank, parts->count, m->ctx->error);
     if (!m->device->backend->spmv)
@@ -122,8 +121,7 @@ tess_status tess_parts_open(tess_device *device, const char *name)
     tess_word_open(&parts->turn);
     tess_word_open(&parts->allocating);
     tess_status status = open_members(parts, name);
-    if (status == TESS_OK)
-        status = tess_team_create(device->ctx, parts->count, &parts->team);
+    TESS_THEN(tess_team_create(device->ctx, parts->count, &parts->team));
     if (status != TESS_OK) {
         destroy(parts);
         return status;

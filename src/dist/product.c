@@ -5,10 +5,8 @@
 
 void tess_halo_close(tess_part *part, tess_halo *h)
 {
-    if (h->channel)
-        part->comm.close(part->comm.user, h->channel);
-    if (h->backwards)
-        part->comm.close(part->comm.user, h->backwards);
+    tess_comm_close(&part->comm, h->channel);
+    tess_comm_close(&part->comm, h->backwards);
     TESS_FREE(part->ctx, h->sent, h->halo, h->boundary);
     *h = (tess_halo){0};
 }
@@ -35,9 +33,8 @@ tess_status tess_halo_channels(const tess_part *part, int k, void *sent, void *r
     list_messages(part, k, part->sends, part->send_count, sent, sends);
     status =
         comm->open(comm->user, part->send_count, sends, part->receive_count, messages, channel);
-    if (status == TESS_OK)
-        status = comm->open(comm->user, part->receive_count, messages, part->send_count, sends,
-                            backwards);
+    TESS_THEN(
+        comm->open(comm->user, part->receive_count, messages, part->send_count, sends, backwards));
     status = tess_comm_agree(ctx, comm,
                              tess_comm_check(ctx, comm, status, "opening the halo's channels"));
 cleanup:
@@ -52,18 +49,11 @@ tess_status tess_halo_open(tess_part *part, int k, tess_halo *out)
     const size_t scalar = tess_type_size(part->type);
     tess_halo h = {.k = k};
     tess_status status = tess_alloc_bytes(ctx, part->sent_count * width, scalar, &h.sent);
-    if (status == TESS_OK)
-        status = tess_calloc_bytes(ctx, part->halo * width, scalar, &h.halo);
-    if (status == TESS_OK)
-        status = tess_alloc_bytes(ctx, part->outside->block_rows * width, scalar, &h.boundary);
+    TESS_THEN(tess_calloc_bytes(ctx, part->halo * width, scalar, &h.halo));
+    TESS_THEN(tess_alloc_bytes(ctx, part->outside->block_rows * width, scalar, &h.boundary));
     status = tess_comm_agree(ctx, &part->comm, status);
-    if (status == TESS_OK)
-        status = tess_halo_channels(part, k, h.sent, h.halo, &h.channel, &h.backwards);
-    if (status == TESS_OK)
-        *out = h;
-    else
-        tess_halo_close(part, &h);
-    return status;
+    TESS_THEN(tess_halo_channels(part, k, h.sent, h.halo, &h.channel, &h.backwards));
+    return TESS_DELIVER_OR(status, h, tess_halo_close(part, &h), out);
 }
 
 /* The buffers for k vectors; those of the last k > 1 are kept. */
@@ -218,8 +208,7 @@ static tess_status multiply_transposed(tess_part_plan *p, const tess_part_produc
     p->times.product += lap(&then);
     TESS_TRY(start(p, h->backwards));
     p->times.halo += lap(&then);
-    if (status == TESS_OK)
-        status = tess_spmv_transpose(p->own, m->alpha, m->X, m->beta, m->Y);
+    TESS_THEN(tess_spmv_transpose(p->own, m->alpha, m->X, m->beta, m->Y));
     p->times.product += lap(&then);
     TESS_TRY(wait(p, h->backwards));
     TESS_TRY(status);

@@ -31,6 +31,10 @@ typedef struct tess_part_plan {
     tess_part_times times;
 } tess_part_plan;
 
+/* Gives the plan, unless it is NULL, the values of `fresh`, which takes the place of *kept; on
+ * failure `fresh` is destroyed. */
+tess_status tess_part_renew(tess_plan *plan, tess_matrix *fresh, tess_matrix **kept);
+
 /* Opens the channels by which k vectors' rows travel between these buffers, and back: `sent` has
  * the rows that go to others, `received` the halo. Collective. */
 tess_status tess_halo_channels(const tess_part *part, int k, void *sent, void *received,

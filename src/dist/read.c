@@ -247,14 +247,11 @@ static tess_status make_part(part_file *f, tess_part **out)
 
 tess_status tess_part_read(tess_ctx *ctx, const tess_comm *comm, const char *path, tess_part **out)
 {
-    if (!ctx || !comm || !path || !out)
-        return tess_null_argument(ctx, __func__);
+    TESS_NEED(ctx, ctx && comm && path && out);
     part_file f = {.ctx = ctx, .comm = comm, .path = path, .fd = -1};
     tess_status status = open_file(&f);
-    if (status == TESS_OK)
-        status = read_rows(&f);
-    if (status == TESS_OK)
-        status = hash_sections(&f);
+    TESS_THEN(read_rows(&f));
+    TESS_THEN(hash_sections(&f));
     TESS_TRY_CLEAN(tess_comm_agree(ctx, comm, status));
     TESS_TRY_CLEAN(compare_checksums(&f));
     TESS_TRY_CLEAN(make_part(&f, out));

@@ -37,8 +37,7 @@ static tess_status gather_lengths(const tess_part *part, const int64_t *row_offs
     for (int r = 0; r < comm->size; r++)
         most = tess_max(most, part->firsts[r + 1] - part->firsts[r]);
     tess_status status = TESS_CALLOC(ctx, most, &mine);
-    if (status == TESS_OK)
-        status = TESS_ALLOC(ctx, most * comm->size, &all);
+    TESS_THEN(TESS_ALLOC(ctx, most * comm->size, &all));
     TESS_TRY_CLEAN(tess_comm_agree(ctx, comm, status));
     const int64_t first = part->firsts[comm->rank];
     for (int64_t i = 0; i < part->firsts[comm->rank + 1] - first; i++)
@@ -102,18 +101,13 @@ tess_status tess_segments_make(const tess_part *part, const int64_t *row_offsets
     const tess_comm *comm = &part->comm;
     tess_segments s = {.lambda = lambda, .rows = part->firsts[comm->size]};
     tess_status status = TESS_ALLOC(ctx, s.rows + 1, &s.firsts);
-    if (status == TESS_OK)
-        status = TESS_ALLOC(ctx, s.rows, &s.lengths);
+    TESS_THEN(TESS_ALLOC(ctx, s.rows, &s.lengths));
     TESS_TRY_CLEAN(tess_comm_agree(ctx, comm, status));
     TESS_TRY_CLEAN(gather_lengths(part, row_offsets, s.lengths));
     cut_rows(&s);
     TESS_TRY_CLEAN(tess_comm_agree(ctx, comm, sort(ctx, comm->size, &s)));
 cleanup:
-    if (status == TESS_OK)
-        *out = s;
-    else
-        tess_segments_free(ctx, &s);
-    return status;
+    return TESS_DELIVER_OR(status, s, tess_segments_free(ctx, &s), out);
 }
 
 /* ---- Blocks on their way ---- */
@@ -134,22 +128,9 @@ static void buffers_free(tess_ctx *ctx, deal_buffers *d)
               d->in_columns, d->out_values, d->in_values, d->messages);
 }
 
-static int owner_of(const tess_part *part, int64_t row)
+static int owner_of(const tess_part *part, const tess_segments *s, int64_t segment)
 {
-    int low = 0, high = part->comm.size - 1;
-    while (low < high) { /* the first part that ends after the row */
-        const int middle = low + (high - low) / 2;
-        if (part->firsts[middle + 1] > row)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low;
-}
-
-static size_t block_bytes(const tess_part *part)
-{
-    return (size_t)(part->block * part->block) * tess_type_size(part->type);
+    return tess_part_owner(part->firsts, part->comm.size, s->row_of[segment]);
 }
 
 static void count_blocks(const tess_part *part, const tess_segments *s, deal_buffers *d)
@@ -158,7 +139,7 @@ static void count_blocks(const tess_part *part, const tess_segments *s, deal_buf
     for (int64_t n = 0; n < s->count; n++) {
         int64_t begin;
         const int64_t blocks = tess_segment_blocks(s, s->sorted[n], &begin);
-        const int from = owner_of(part, s->row_of[s->sorted[n]]), to = (int)(n % size);
+        const int from = owner_of(part, s, s->sorted[n]), to = (int)(n % size);
         if (from == me)
             d->out_firsts[to + 1] += blocks;
         if (to == me)
@@ -174,7 +155,7 @@ static tess_status buffers_make(const tess_part *part, const tess_segments *s, d
 {
     tess_ctx *ctx = part->ctx;
     const int size = part->comm.size;
-    const size_t bytes = block_bytes(part);
+    const size_t bytes = tess_part_block_bytes(part);
     TESS_TRY(TESS_CALLOC(ctx, size + 1, &d->out_firsts));
     TESS_TRY(TESS_CALLOC(ctx, size + 1, &d->in_firsts));
     TESS_TRY(TESS_ALLOC(ctx, size, &d->out_next));
@@ -191,7 +172,7 @@ static void pack(const tess_part *part, const tess_segments *s, const tess_form_
                  deal_buffers *d)
 {
     const int size = part->comm.size, me = part->comm.rank;
-    const size_t bytes = block_bytes(part);
+    const size_t bytes = tess_part_block_bytes(part);
     for (int64_t n = 0; n < s->count; n++) {
         int64_t begin;
         const int64_t row = s->row_of[s->sorted[n]] - part->firsts[me];
@@ -212,29 +193,15 @@ static void pack(const tess_part *part, const tess_segments *s, const tess_form_
 static tess_status exchange(const tess_part *part, deal_buffers *d, char *out, char *in,
                             size_t bytes)
 {
-    const int size = part->comm.size, me = part->comm.rank;
-    tess_message *sends = d->messages, *receives = d->messages + size;
-    int send_count = 0, receive_count = 0;
-    for (int r = 0; r < size; r++) {
-        char *from = out + (size_t)d->out_firsts[r] * bytes;
-        char *to = in + (size_t)d->in_firsts[r] * bytes;
-        const size_t goes = (size_t)(d->out_firsts[r + 1] - d->out_firsts[r]) * bytes;
-        const size_t comes = (size_t)(d->in_firsts[r + 1] - d->in_firsts[r]) * bytes;
-        if (r == me && goes > 0)
-            memcpy(to, from, goes);
-        if (r != me && goes > 0)
-            sends[send_count++] = (tess_message){r, goes, from};
-        if (r != me && comes > 0)
-            receives[receive_count++] = (tess_message){r, comes, to};
-    }
-    return tess_comm_exchange(part->ctx, &part->comm, send_count, sends, receive_count, receives);
+    return tess_comm_exchange_array(part->ctx, &part->comm, d->out_firsts, out, d->in_firsts, in,
+                                    bytes, d->messages);
 }
 
 static tess_status unpack(const tess_part *part, const tess_segments *s, deal_buffers *d,
                           tess_form_rows *rows)
 {
     const int size = part->comm.size, me = part->comm.rank;
-    const size_t bytes = block_bytes(part);
+    const size_t bytes = tess_part_block_bytes(part);
     int64_t at = 0;
     rows->block_rows = tess_segments_on(s, size, me);
     rows->blocks = d->in_firsts[size];
@@ -245,7 +212,7 @@ static tess_status unpack(const tess_part *part, const tess_segments *s, deal_bu
         int64_t begin;
         const int64_t segment = s->sorted[i * size + me];
         const int64_t blocks = tess_segment_blocks(s, segment, &begin);
-        int64_t *next = &d->in_next[owner_of(part, s->row_of[segment])];
+        int64_t *next = &d->in_next[owner_of(part, s, segment)];
         if (blocks > 0) {
             memcpy(rows->columns + at, d->in_columns + *next,
                    (size_t)blocks * sizeof *rows->columns);
@@ -271,13 +238,9 @@ tess_status tess_segments_deal(const tess_part *part, const tess_segments *s,
     pack(part, s, mine, &d);
     TESS_TRY_CLEAN(
         exchange(part, &d, (char *)d.out_columns, (char *)d.in_columns, sizeof *d.out_columns));
-    TESS_TRY_CLEAN(exchange(part, &d, d.out_values, d.in_values, block_bytes(part)));
+    TESS_TRY_CLEAN(exchange(part, &d, d.out_values, d.in_values, tess_part_block_bytes(part)));
     TESS_TRY_CLEAN(tess_comm_agree(ctx, comm, unpack(part, s, &d, &rows)));
 cleanup:
     buffers_free(ctx, &d);
-    if (status == TESS_OK)
-        *out = rows;
-    else
-        tess_form_rows_free(ctx, &rows);
-    return status;
+    return TESS_DELIVER_OR(status, rows, tess_form_rows_free(ctx, &rows), out);
 }

@@ -293,8 +293,7 @@ tess_status tess_team_create(tess_ctx *ctx, int size, tess_team **out)
     /* With fewer processors than parts, a thread that looks keeps another one from working. */
     team->looks = tess_processors() >= size ? LOOKS : 0;
     tess_status status = TESS_CALLOC(ctx, size, &team->members);
-    if (status == TESS_OK)
-        status = TESS_CALLOC(ctx, (int64_t)LANES * size * size, &team->posts);
+    TESS_THEN(TESS_CALLOC(ctx, (int64_t)LANES * size * size, &team->posts));
     for (int r = 0; status == TESS_OK && r < size; r++) {
         team->members[r].team = team;
         team->members[r].rank = r;
@@ -302,12 +301,6 @@ tess_status tess_team_create(tess_ctx *ctx, int size, tess_team **out)
     }
     for (int64_t i = 0; status == TESS_OK && i < (int64_t)LANES * size * size; i++)
         tess_word_open(&team->posts[i].word);
-    if (status == TESS_OK)
-        status = start_threads(team);
-    if (status != TESS_OK) {
-        tess_team_destroy(team);
-        return status;
-    }
-    *out = team;
-    return TESS_OK;
+    TESS_THEN(start_threads(team));
+    return TESS_DELIVER(status, team, tess_team_destroy, out);
 }

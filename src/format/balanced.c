@@ -53,16 +53,12 @@ tess_status tess_balanced_create(tess_ctx *ctx, const tess_matrix *A, int32_t sp
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, A->block_rows + 1, &B->segment_ptr));
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, long_count, &B->long_rows));
     fill(A, B);
-    *out = B;
-    return TESS_OK;
 cleanup:
-    tess_balanced_destroy(B);
-    return status;
+    return TESS_DELIVER(status, B, tess_balanced_destroy, out);
 }
 
 void tess_balanced_destroy(tess_balanced *B)
 {
-    if (!B)
-        return;
-    TESS_FREE(B->ctx, B->segment_offsets, B->segment_ptr, B->long_rows, B);
+    if (B)
+        TESS_FREE(B->ctx, B->segment_offsets, B->segment_ptr, B->long_rows, B);
 }

@@ -6,27 +6,6 @@ static int64_t length_of(const tess_interleaved *I, int64_t row)
     return I->starts[row + 1] - I->starts[row];
 }
 
-/* A counting sort: counters[n] becomes the place of the first row of n blocks. */
-tess_status tess_rows_by_length(tess_ctx *ctx, const int64_t *offsets, int64_t rows, int32_t *order)
-{
-    int64_t longest = 0;
-    for (int64_t row = 0; row < rows; row++)
-        longest = tess_max(offsets[row + 1] - offsets[row], longest);
-    int64_t *counters;
-    TESS_TRY(TESS_CALLOC(ctx, longest + 1, &counters));
-    for (int64_t row = 0; row < rows; row++)
-        counters[offsets[row + 1] - offsets[row]]++;
-    for (int64_t length = longest, place = 0; length >= 0; length--) {
-        int64_t count = counters[length];
-        counters[length] = place;
-        place += count;
-    }
-    for (int64_t row = 0; row < rows; row++)
-        order[counters[offsets[row + 1] - offsets[row]]++] = (int32_t)row;
-    tess_free(ctx, counters);
-    return TESS_OK;
-}
-
 static tess_status order_rows(tess_ctx *ctx, tess_interleaved *I)
 {
     for (int64_t line = I->block_rows; line < I->groups * I->options.lines; line++)
@@ -133,12 +112,9 @@ tess_status tess_interleaved_create(tess_ctx *ctx, const tess_matrix *A,
     TESS_TRY(TESS_ALLOC(ctx, 1, &I));
     *I = (tess_interleaved){.ctx = ctx,
                             .type = A->type,
-                            .rows = A->rows,
-                            .cols = A->cols,
                             .block_height = A->block_height,
                             .block_width = A->block_width,
                             .block_rows = A->block_rows,
-                            .blocks = A->blocks,
                             .options = *options,
                             .groups = tess_ceil_div(A->block_rows, options->lines)};
     tess_status status = TESS_OK;
@@ -148,16 +124,12 @@ tess_status tess_interleaved_create(tess_ctx *ctx, const tess_matrix *A,
     memcpy(I->starts, A->row_offsets, (size_t)(A->block_rows + 1) * sizeof *I->starts);
     TESS_TRY_CLEAN(order_rows(ctx, I));
     TESS_TRY_CLEAN(fill(ctx, A, I));
-    *out = I;
-    return TESS_OK;
 cleanup:
-    tess_interleaved_destroy(I);
-    return status;
+    return TESS_DELIVER(status, I, tess_interleaved_destroy, out);
 }
 
 void tess_interleaved_destroy(tess_interleaved *I)
 {
-    if (!I)
-        return;
-    TESS_FREE(I->ctx, I->offsets, I->targets, I->starts, I->columns, I->values, I);
+    if (I)
+        TESS_FREE(I->ctx, I->offsets, I->targets, I->starts, I->columns, I->values, I);
 }

@@ -23,9 +23,8 @@ typedef struct tess_interleaved_options {
 typedef struct tess_interleaved {
     tess_ctx *ctx;
     tess_type type;
-    int64_t rows, cols;
     int32_t block_height, block_width;
-    int64_t block_rows, blocks;
+    int64_t block_rows;
     tess_interleaved_options options;
     int64_t groups;
     int64_t *offsets; /* groups + 1: steps before the group */
@@ -34,10 +33,6 @@ typedef struct tess_interleaved {
     int32_t *columns; /* offsets[groups] * B_y * B_x; -1: empty */
     void *values;     /* as many blocks */
 } tess_interleaved;
-
-/* Rows by falling length, those of equal length in their order; at most 2^31 - 1. */
-tess_status tess_rows_by_length(tess_ctx *ctx, const int64_t *offsets, int64_t rows,
-                                int32_t *order);
 
 tess_status tess_interleaved_create(tess_ctx *ctx, const tess_matrix *A,
                                     const tess_interleaved_options *options,

@@ -30,13 +30,6 @@ static void measure_slices(void *sliced, tess_range slices)
     }
 }
 
-static void place_slices(tess_sliced *S)
-{
-    tess_for(S->ctx, S->slices, measure_slices, S);
-    S->offsets[0] = 0;
-    tess_counts_to_offsets(S->offsets, S->slices);
-}
-
 static void fill_columns(const tess_matrix *A, const tess_sliced *S, int64_t s)
 {
     int32_t height = S->options.height;
@@ -99,7 +92,9 @@ static void fill_slice(void *sliced, const void *matrix, int64_t s)
 /* Everything after the lines are in their final order. */
 static tess_status fill(tess_ctx *ctx, const tess_matrix *A, tess_sliced *S)
 {
-    place_slices(S);
+    tess_for(ctx, S->slices, measure_slices, S);
+    S->offsets[0] = 0;
+    tess_counts_to_offsets(S->offsets, S->slices);
     int64_t groups = S->offsets[S->slices];
     int64_t per_group = (int64_t)S->group * S->options.height, blocks, scalars;
     if (!tess_mul(groups, per_group, &blocks) ||
@@ -129,32 +124,22 @@ tess_status tess_sliced_create(tess_ctx *ctx, const tess_matrix *A,
     TESS_TRY(TESS_ALLOC(ctx, 1, &S));
     *S = (tess_sliced){.ctx = ctx,
                        .type = A->type,
-                       .rows = A->rows,
-                       .cols = A->cols,
                        .block_height = A->block_height,
                        .block_width = A->block_width,
                        .block_rows = A->block_rows,
-                       .blocks = A->blocks,
                        .options = *options};
     S->options.panels = options->panels > 1 ? options->panels : 1;
     S->group = 1;
     while (S->group * A->block_width % V != 0)
         S->group *= 2;
     tess_status status = tess_sliced_make_lines(ctx, A, S);
-    if (status == TESS_OK)
-        status = fill(ctx, A, S);
-    if (status != TESS_OK) {
-        tess_sliced_destroy(S);
-        return status;
-    }
-    *out = S;
-    return TESS_OK;
+    TESS_THEN(fill(ctx, A, S));
+    return TESS_DELIVER(status, S, tess_sliced_destroy, out);
 }
 
 void tess_sliced_destroy(tess_sliced *S)
 {
-    if (!S)
-        return;
-    TESS_FREE(S->ctx, S->offsets, S->lengths, S->targets, S->starts, S->columns, S->values,
-              S->cut_row, S->cut_slots, S);
+    if (S)
+        TESS_FREE(S->ctx, S->offsets, S->lengths, S->targets, S->starts, S->columns, S->values,
+                  S->cut_row, S->cut_slots, S);
 }

@@ -49,9 +49,8 @@ typedef struct tess_sliced_panel {
 typedef struct tess_sliced {
     tess_ctx *ctx;
     tess_type type;
-    int64_t rows, cols;
     int32_t block_height, block_width;
-    int64_t block_rows, blocks;
+    int64_t block_rows;
     tess_sliced_options options;
     int32_t group; /* P: blocks a group */
     tess_sliced_panel panel[TESS_SLICED_PANELS];

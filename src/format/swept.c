@@ -330,8 +330,6 @@ tess_status tess_swept_create(tess_ctx *ctx, const tess_matrix *A,
     TESS_TRY(TESS_ALLOC(ctx, 1, &S));
     *S = (tess_swept){.ctx = ctx,
                       .type = A->type,
-                      .rows = A->rows,
-                      .cols = A->cols,
                       .block_height = A->block_height,
                       .block_width = A->block_width,
                       .block_rows = A->block_rows,
@@ -344,17 +342,13 @@ tess_status tess_swept_create(tess_ctx *ctx, const tess_matrix *A,
     TESS_TRY_CLEAN(make_chunks(ctx, S));
     TESS_TRY_CLEAN(make_steps(ctx, A, S));
     TESS_TRY_CLEAN(fill(ctx, A, S));
-    *out = S;
-    return TESS_OK;
 cleanup:
-    tess_swept_destroy(S);
-    return status;
+    return TESS_DELIVER(status, S, tess_swept_destroy, out);
 }
 
 void tess_swept_destroy(tess_swept *S)
 {
-    if (!S)
-        return;
-    TESS_FREE(S->ctx, S->starts, S->lengths, S->chunk_line, S->first_step, S->places, S->words,
-              S->values, S->cut_row, S->cut_slots, S);
+    if (S)
+        TESS_FREE(S->ctx, S->starts, S->lengths, S->chunk_line, S->first_step, S->places, S->words,
+                  S->values, S->cut_row, S->cut_slots, S);
 }

@@ -38,7 +38,6 @@ typedef struct tess_swept_options {
 typedef struct tess_swept {
     tess_ctx *ctx;
     tess_type type;
-    int64_t rows, cols;
     int32_t block_height, block_width;
     int64_t block_rows, blocks;
     tess_swept_options options;

@@ -127,18 +127,15 @@ tess_status tess_symmetric_lanes_create(tess_ctx *ctx, const tess_matrix *A, int
     TESS_TRY_CLEAN(lay_out(S, A));
     tess_for_each(ctx, S->groups, 0, place_group, S, A);
     S->span = widest(S);
-    *out = S;
-    S = NULL;
 cleanup:
-    tess_symmetric_lanes_destroy(S);
-    return status;
+    return TESS_DELIVER(status, S, tess_symmetric_lanes_destroy, out);
 }
 
 void tess_symmetric_lanes_destroy(tess_symmetric_lanes *S)
 {
-    if (!S)
-        return;
-    TESS_FREE(S->ctx, S->offsets, S->columns, S->present, S->zeros, S->values[0], S->values[1], S);
+    if (S)
+        TESS_FREE(S->ctx, S->offsets, S->columns, S->present, S->zeros, S->values[0], S->values[1],
+                  S);
 }
 
 int64_t tess_symmetric_lanes_bytes(const tess_symmetric_lanes *S, tess_type type)

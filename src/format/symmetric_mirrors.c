@@ -162,32 +162,23 @@ static tess_status compare(const tess_matrix *A, const tess_symmetric_mirrors *m
     return TESS_OK;
 }
 
-struct find_fault {
-    const tess_matrix *A;
-    int64_t *first;
-};
-
-static void find_fault(void *arg, tess_range range)
+static int64_t find_fault(const void *matrix, tess_range range)
 {
-    const struct find_fault *job = arg;
-    const tess_matrix *A = job->A;
-    int64_t first = INT64_MAX;
+    const tess_matrix *A = matrix;
     for (int64_t i = range.first; i < range.last; i++)
-        for (int64_t k = A->row_offsets[i]; k < A->row_offsets[i + 1] && k < first; k++)
+        for (int64_t k = A->row_offsets[i]; k < A->row_offsets[i + 1]; k++)
             if (!mirrored(A, i, k))
-                first = k;
-    tess_lower(job->first, first);
+                return k;
+    return INT64_MAX;
 }
 
 /* The first block without an equal mirror, INT64_MAX if there is none. */
 static int64_t first_fault(const tess_matrix *A)
 {
-    int64_t first = INT64_MAX;
     bool equal;
     if (compare(A, NULL, &equal) == TESS_OK && equal)
-        return first;
-    tess_for(A->ctx, A->block_rows, find_fault, &(struct find_fault){A, &first});
-    return first;
+        return INT64_MAX;
+    return tess_reduce(A->ctx, A->block_rows, TESS_LEAST, find_fault, A);
 }
 
 static bool is_square(const tess_matrix *A)
@@ -231,30 +222,27 @@ tess_status tess_symmetric_offsets(tess_ctx *ctx, const tess_matrix *A, int64_t 
     return TESS_OK;
 }
 
-struct look_for_diagonal {
+struct upper {
     const tess_matrix *A;
     const int64_t *offsets;
-    bool *all;
 };
 
-static void look_for_diagonal(void *arg, tess_range range)
+/* The first row without a block on the diagonal; INT64_MAX: all have one. */
+static int64_t find_gap(const void *from, tess_range range)
 {
-    const struct look_for_diagonal *job = arg;
-    bool all = true;
+    const struct upper *U = from;
     for (int64_t i = range.first; i < range.last; i++) {
-        const int64_t count = job->offsets[i + 1] - job->offsets[i];
-        all = all && count > 0 && job->A->columns[job->A->row_offsets[i + 1] - count] == i;
+        const int64_t count = U->offsets[i + 1] - U->offsets[i];
+        if (count == 0 || U->A->columns[U->A->row_offsets[i + 1] - count] != i)
+            return i;
     }
-    if (!all)
-        tess_set_flag(job->all, false);
+    return INT64_MAX;
 }
 
 static bool has_diagonal(const tess_matrix *A, const int64_t *offsets)
 {
-    bool all = true;
-    tess_for(A->ctx, A->block_rows, look_for_diagonal,
-             &(struct look_for_diagonal){A, offsets, &all});
-    return all;
+    return tess_reduce(A->ctx, A->block_rows, TESS_LEAST, find_gap, &(struct upper){A, offsets}) ==
+           INT64_MAX;
 }
 
 tess_status tess_symmetric_mirrors_create(tess_ctx *ctx, const tess_matrix *A,
@@ -273,18 +261,14 @@ tess_status tess_symmetric_mirrors_create(tess_ctx *ctx, const tess_matrix *A,
     TESS_TRY_CLEAN(compare(A, M, &equal));
     if (!equal)
         TESS_TRY_CLEAN(tess_symmetric_check(ctx, A));
-    *out = M;
-    M = NULL;
 cleanup:
-    tess_symmetric_mirrors_destroy(M);
-    return status;
+    return TESS_DELIVER(status, M, tess_symmetric_mirrors_destroy, out);
 }
 
 void tess_symmetric_mirrors_destroy(tess_symmetric_mirrors *M)
 {
-    if (!M)
-        return;
-    TESS_FREE(M->ctx, M->offsets, M->places, M);
+    if (M)
+        TESS_FREE(M->ctx, M->offsets, M->places, M);
 }
 
 bool tess_symmetric_mirrors_equal(const tess_matrix *A, const tess_symmetric_mirrors *M,

@@ -41,8 +41,7 @@ tess_status tess_kernel_cache_list(tess_ctx *ctx,
                                    void (*visit)(void *user, const tess_cached_kernel *kernel),
                                    void *user)
 {
-    if (!ctx || !visit)
-        return tess_null_argument(ctx, __func__);
+    TESS_NEED(ctx, ctx && visit);
     char directory[PATH_SIZE];
     TESS_TRY(directory_of(ctx, directory, sizeof directory));
     visitor v = {visit, user};
@@ -53,16 +52,14 @@ tess_status tess_kernel_cache_list(tess_ctx *ctx,
 tess_status tess_kernel_cache_directory(tess_ctx *ctx, size_t size, char *path)
 {
     char text[PATH_SIZE];
-    if (!ctx || !path)
-        return tess_null_argument(ctx, __func__);
+    TESS_NEED(ctx, ctx && path);
     TESS_TRY(directory_of(ctx, text, sizeof text));
     return tess_fill_text(ctx, "tess_kernel_cache_directory", size, path, text);
 }
 
 tess_status tess_kernel_cache_clear(tess_ctx *ctx, int64_t *removed)
 {
-    if (!ctx || !removed)
-        return tess_null_argument(ctx, __func__);
+    TESS_NEED(ctx, ctx && removed);
     char directory[PATH_SIZE];
     TESS_TRY(directory_of(ctx, directory, sizeof directory));
     *removed = tess_cache_clear();
@@ -109,8 +106,7 @@ static tess_cuda_problem large_problem(int arch, tess_type type, int32_t b)
 
 tess_status tess_kernel_cache_warm(tess_ctx *ctx, int arch, int *compiled)
 {
-    if (!ctx || !compiled)
-        return tess_null_argument(ctx, __func__);
+    TESS_NEED(ctx, ctx && compiled);
     char directory[PATH_SIZE];
     TESS_TRY(directory_of(ctx, directory, sizeof directory));
     tess_jit jit = {0};

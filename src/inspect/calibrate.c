@@ -4,12 +4,7 @@
 #include "inspect/inspect.h"
 #include "plan/model/model.h"
 
-static tess_model *model_of(tess_model_part *part)
-{
-    return (tess_model *)part;
-}
-
-static const tess_model *const_model_of(const tess_model_part *part)
+static const tess_model *model_of(const tess_model_part *part)
 {
     return (const tess_model *)part;
 }
@@ -25,8 +20,7 @@ tess_status tess_calibrate(tess_device *device, tess_type type, int32_t block, d
                            const char *classes, const char *path, tess_model_part **out)
 {
     tess_model *model;
-    if (!device || !out)
-        return tess_null_argument(device ? device->ctx : NULL, __func__);
+    TESS_NEED(device ? device->ctx : NULL, device && out);
     if (block < 0 || block > TESS_CALIBRATE_BLOCK_MAX)
         return tess_fail(device->ctx, TESS_ERR_ARGUMENT,
                          "tess_calibrate: block size %d is not in 0 to %d", (int)block,
@@ -36,19 +30,14 @@ tess_status tess_calibrate(tess_device *device, tess_type type, int32_t block, d
         TESS_TRY(tess_model_write(device->ctx, path, NULL));
     TESS_TRY(tess_model_calibrate(device, type, block, most, classes, &model));
     const tess_status status = path ? tess_model_write(device->ctx, path, model) : TESS_OK;
-    if (status == TESS_OK)
-        *out = (tess_model_part *)model;
-    else
-        tess_model_destroy(model);
-    return status;
+    return TESS_DELIVER_OR(status, (tess_model_part *)model, tess_model_destroy(model), out);
 }
 
 tess_status tess_calibrate_quick(tess_device *device, const char *path, double *memory,
                                  double *cache)
 {
     tess_model_scale scale;
-    if (!device || !memory || !cache)
-        return tess_null_argument(device ? device->ctx : NULL, __func__);
+    TESS_NEED(device ? device->ctx : NULL, device && memory && cache);
     if (path)
         TESS_TRY(tess_model_write(device->ctx, path, NULL));
     TESS_TRY(tess_model_measure_scale(device, &scale));
@@ -61,17 +50,17 @@ tess_status tess_calibrate_quick(tess_device *device, const char *path, double *
 
 void tess_model_part_destroy(tess_model_part *part)
 {
-    tess_model_destroy(model_of(part));
+    tess_model_destroy((tess_model *)part);
 }
 
 int64_t tess_model_part_curves(const tess_model_part *part)
 {
-    return part ? const_model_of(part)->curve_count : 0;
+    return part ? model_of(part)->curve_count : 0;
 }
 
 int64_t tess_model_part_extras(const tess_model_part *part)
 {
-    return part ? const_model_of(part)->extra_count : 0;
+    return part ? model_of(part)->extra_count : 0;
 }
 
 static tess_status check_entry(const tess_model_part *part, const void *out, int64_t index,
@@ -79,7 +68,7 @@ static tess_status check_entry(const tess_model_part *part, const void *out, int
 {
     if (part && out && index >= 0 && index < count)
         return TESS_OK;
-    return tess_fail(part ? const_model_of(part)->ctx : NULL, TESS_ERR_ARGUMENT,
+    return tess_fail(part ? model_of(part)->ctx : NULL, TESS_ERR_ARGUMENT,
                      "%s: an argument is NULL, or index %lld is outside 0..%lld", call,
                      (long long)index, (long long)count - 1);
 }
@@ -89,7 +78,7 @@ tess_status tess_model_part_get_curve(const tess_model_part *part, int64_t index
 {
     TESS_TRY(
         check_entry(part, out, index, tess_model_part_curves(part), "tess_model_part_get_curve"));
-    const tess_model_curve *c = &const_model_of(part)->curves[index];
+    const tess_model_curve *c = &model_of(part)->curves[index];
     const tess_model_curve_info info = {.name = c->name,
                                         .block = c->block,
                                         .type = c->type,
@@ -102,8 +91,7 @@ tess_status tess_model_part_get_curve(const tess_model_part *part, int64_t index
                                         .throughput = c->average.nu,
                                         .best_throughput = c->best.nu,
                                         .error = c->error};
-    tess_fill(out, size, &info, sizeof info);
-    return TESS_OK;
+    return tess_fill(out, size, &info, sizeof info);
 }
 
 tess_status tess_model_part_get_extra(const tess_model_part *part, int64_t index, size_t size,
@@ -111,7 +99,7 @@ tess_status tess_model_part_get_extra(const tess_model_part *part, int64_t index
 {
     TESS_TRY(
         check_entry(part, out, index, tess_model_part_extras(part), "tess_model_part_get_extra"));
-    const tess_model_extra *e = &const_model_of(part)->extras[index];
+    const tess_model_extra *e = &model_of(part)->extras[index];
     const tess_model_extra_info info = {.name = e->name,
                                         .kind = tess_extra_names[e->kind],
                                         .block = e->block,
@@ -119,6 +107,5 @@ tess_status tess_model_part_get_extra(const tess_model_part *part, int64_t index
                                         .share = e->kind == TESS_EXTRA_RESIDENT,
                                         .x_bytes = e->x_bytes,
                                         .value = e->seconds};
-    tess_fill(out, size, &info, sizeof info);
-    return TESS_OK;
+    return tess_fill(out, size, &info, sizeof info);
 }

@@ -32,8 +32,8 @@ static tess_candidate candidate_of(const tess_predicted_kernel *k)
     return c;
 }
 
-/* The middle of three samples where the host computes, whose memory has other users; 0: it does not
- * run. */
+/* Seconds of a product; 0: the kernel does not run. On the host, whose memory other programs use
+ * too, it is the median of three samples. */
 static double check_kernel(tess_device *device, const tess_matrix *A, const tess_candidate *c,
                            const void *x, void *y)
 {
@@ -53,15 +53,12 @@ tess_status tess_predict_check(tess_ctx *ctx, const tess_matrix *A, tess_device 
     tess_candidate *candidates = NULL;
     double iteration = 0;
     tess_status status;
-    if (!ctx || !A || !device || !p || !kernel_seconds || !iteration_seconds)
-        return tess_null_argument(ctx, __func__);
+    TESS_NEED(ctx, ctx && A && device && p && kernel_seconds && iteration_seconds);
     TESS_TRY(tess_refuse_complex(ctx, __func__, A->type));
     TESS_TRY_CLEAN(TESS_CALLOC(ctx, p->kernel_count, &candidates));
     TESS_TRY_CLEAN(tess_alloc_bytes(ctx, A->cols, tess_type_size(A->type), &x));
-    TESS_TRY_CLEAN(tess_alloc_bytes(ctx, A->rows, tess_type_size(A->type), &y));
-    memset(y, 0, (size_t)A->rows * tess_type_size(A->type));
-    for (int64_t i = 0; i < A->cols; i++)
-        tess_put(x, A->type, i, tess_random_unit(1, (uint64_t)i));
+    TESS_TRY_CLEAN(tess_calloc_bytes(ctx, A->rows, tess_type_size(A->type), &y));
+    tess_random_vector(x, A->cols, A->type);
     for (int64_t i = 0; i < p->kernel_count; i++)
         candidates[i] = candidate_of(&p->kernels[i]);
     tess_candidates_ahead(device, A, candidates, p->kernel_count);

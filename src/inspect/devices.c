@@ -32,8 +32,7 @@ static void visit_one(const visitor *v, const char *name)
 tess_status tess_device_list(tess_ctx *ctx,
                              void (*visit)(void *user, const tess_device_entry *entry), void *user)
 {
-    if (!ctx || !visit)
-        return tess_null_argument(ctx, __func__);
+    TESS_NEED(ctx, ctx && visit);
     const visitor v = {ctx, visit, user};
     char name[32];
     visit_one(&v, "cpu");
@@ -54,15 +53,13 @@ tess_status tess_device_list(tess_ctx *ctx,
 
 tess_status tess_device_get_info(const tess_device *device, size_t size, tess_device_info *out)
 {
-    if (!device || !out)
-        return tess_null_argument(device ? device->ctx : NULL, __func__);
+    TESS_NEED(device ? device->ctx : NULL, device && out);
     const tess_device_info info = {.backend = device->backend->name,
                                    .description = device->description,
                                    .model = device->model,
                                    .threads = device->threads,
                                    .cache_bytes = device->cache_bytes};
-    tess_fill(out, size, &info, sizeof info);
-    return TESS_OK;
+    return tess_fill(out, size, &info, sizeof info);
 }
 
 tess_status tess_device_read_speed(tess_device *device, double bytes, double *bytes_per_second)

@@ -5,10 +5,11 @@
 
 /* A struct into the caller's, which may be of an older header and shorter, or of a newer one: what
  * we do not know of stays 0 there. */
-static inline void tess_fill(void *out, size_t size, const void *ours, size_t our_size)
+static inline tess_status tess_fill(void *out, size_t size, const void *ours, size_t our_size)
 {
     memset(out, 0, size);
     memcpy(out, ours, size < our_size ? size : our_size);
+    return TESS_OK;
 }
 
 /* A text into the caller's array; an error where it does not fit. */

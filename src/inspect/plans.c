@@ -1,7 +1,4 @@
 /* What a plan is, how long it takes, and how it was chosen. */
-#include <stdio.h>
-#include <string.h>
-
 #include "inspect/inspect.h"
 #include "plan/model/blocking.h"
 #include "plan/model/model.h"
@@ -23,8 +20,7 @@ static void add_regrouping(const tess_plan *plan, tess_plan_info *info)
 
 tess_status tess_plan_get_info(const tess_plan *plan, size_t size, tess_plan_info *out)
 {
-    if (!plan || !out)
-        return tess_null_argument(plan ? plan->ctx : NULL, __func__);
+    TESS_NEED(plan ? plan->ctx : NULL, plan && out);
     tess_plan_info info = {.format = plan->format,
                            .kernel = plan->kernel,
                            .params = plan->params,
@@ -44,8 +40,7 @@ tess_status tess_plan_get_info(const tess_plan *plan, size_t size, tess_plan_inf
     }
     if (plan->inner)
         add_regrouping(plan, &info);
-    tess_fill(out, size, &info, sizeof info);
-    return TESS_OK;
+    return tess_fill(out, size, &info, sizeof info);
 }
 
 /* The candidate with other parameters, priced anew. */
@@ -86,8 +81,7 @@ tess_status tess_plan_estimate(tess_ctx *ctx, const tess_matrix *A, tess_device 
 {
     tess_plan_options options;
     tess_candidate candidate = {.format = "bsr"}; /* all there is without candidates */
-    if (!ctx || !A || !device || !out)
-        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_plan_estimate: an argument is NULL");
+    TESS_NEED(ctx, ctx && A && device && out);
     TESS_TRY(TESS_TAKE_OPTIONS(ctx, tess_plan_options, given, &options));
     if (device->backend->candidates && A->blocks > 0)
         TESS_TRY(estimate(device, A, &options, &candidate));
@@ -96,8 +90,7 @@ tess_status tess_plan_estimate(tess_ctx *ctx, const tess_matrix *A, tess_device 
     memcpy(found.format, candidate.format, sizeof found.format);
     memcpy(found.kernel, candidate.kernel, sizeof found.kernel);
     memcpy(found.params, candidate.params, sizeof found.params - 1);
-    tess_fill(out, size, &found, sizeof found);
-    return TESS_OK;
+    return tess_fill(out, size, &found, sizeof found);
 }
 
 tess_status tess_plan_time(tess_plan *plan, const void *x, void *y, int reps, double *seconds)
@@ -111,8 +104,7 @@ tess_status tess_plan_time(tess_plan *plan, const void *x, void *y, int reps, do
 
 tess_status tess_plan_get_search(const tess_plan *plan, size_t size, tess_search_info *out)
 {
-    if (!plan || !out)
-        return tess_null_argument(plan ? plan->ctx : NULL, __func__);
+    TESS_NEED(plan ? plan->ctx : NULL, plan && out);
     tess_search_info info = {0};
     const tess_search *search = plan->inner ? plan->inner->search : plan->search;
     if (search)
@@ -124,15 +116,13 @@ tess_status tess_plan_get_search(const tess_plan *plan, size_t size, tess_search
                                   .cancelled = search->cancelled,
                                   .remembered = search->remembered,
                                   .pays_after = tess_search_payback(search)};
-    tess_fill(out, size, &info, sizeof info);
-    return TESS_OK;
+    return tess_fill(out, size, &info, sizeof info);
 }
 
 tess_status tess_plan_get_trial(const tess_plan *plan, int64_t index, size_t size,
                                 tess_trial_info *out)
 {
-    if (!plan || !out)
-        return tess_null_argument(plan ? plan->ctx : NULL, __func__);
+    TESS_NEED(plan ? plan->ctx : NULL, plan && out);
     const tess_search *search = plan->inner ? plan->inner->search : plan->search;
     const int64_t count = search ? search->count : 0;
     if (index < 0 || index >= count)
@@ -152,16 +142,14 @@ tess_status tess_plan_get_trial(const tess_plan *plan, int64_t index, size_t siz
                                   .bytes = c->bytes,
                                   .memory = c->memory,
                                   .prepare_seconds = trial->prepare_seconds};
-    tess_fill(out, size, &info, sizeof info);
-    return TESS_OK;
+    return tess_fill(out, size, &info, sizeof info);
 }
 
 tess_status tess_detection_pick(tess_ctx *ctx, const tess_detection *detection, int capacity,
                                 tess_block_candidate *picked, int *count)
 {
     tess_block_candidate found[TESS_BLOCKINGS];
-    if (!ctx || !detection || capacity < 0 || (capacity > 0 && !picked) || !count)
-        return tess_null_argument(ctx, __func__);
+    TESS_NEED(ctx, ctx && detection && capacity >= 0 && (picked || capacity == 0) && count);
     const int64_t most = tess_min(tess_pick_blockings(detection, found), capacity);
     for (int64_t i = 0; i < most; i++)
         picked[i] = found[i];

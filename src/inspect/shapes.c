@@ -68,8 +68,7 @@ static tess_status choose(tess_ctx *ctx, const tess_matrix *csr, tess_shape_dete
 
 tess_status tess_detect_shapes(tess_ctx *ctx, const tess_matrix *A, tess_shape_detection **out)
 {
-    if (!ctx || !A || !out)
-        return tess_null_argument(ctx, __func__);
+    TESS_NEED(ctx, ctx && A && out);
     if (A->block_height != 1 || A->block_width != 1)
         return tess_fail(ctx, TESS_ERR_ARGUMENT,
                          "tess_detect_shapes: blocks of %d x %d: tess_matrix_to_csr first",
@@ -87,11 +86,7 @@ tess_status tess_detect_shapes(tess_ctx *ctx, const tess_matrix *A, tess_shape_d
     }
     if (A->blocks > 0 && status == TESS_OK)
         status = choose(ctx, A, &D->public);
-    if (status == TESS_OK)
-        *out = &D->public;
-    else
-        tess_free(ctx, D);
-    return status;
+    return TESS_DELIVER_OR(status, &D->public, tess_free(ctx, D), out);
 }
 
 void tess_shape_detection_destroy(tess_shape_detection *D)

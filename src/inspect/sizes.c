@@ -11,7 +11,7 @@ static tess_model_problem regular(const tess_model_problem *like, double rows, d
     p.stored = stored;
     p.blocks = stored / (b * b);
     p.block_rows = rows / b;
-    p.far = p.changes = p.longest = p.alone = p.left = 0;
+    p.far = p.changes = p.longest = p.alone = p.left = p.idle = p.waits = 0;
     p.x_bytes = rows * scalar;
     /* The candidate's bytes a stored element, as in the matrix that it was chosen for. */
     double matrix = like->bytes - 2 * scalar * like->rows;
@@ -28,8 +28,7 @@ tess_status tess_predict_sizes(tess_ctx *ctx, const tess_matrix *A, tess_device 
     tess_predict_options taken;
     const tess_predict_options *options = &taken;
     tess_candidates list = {0};
-    if (!ctx || !A || !device || count < 0 || !unknowns || !stored || !one || !several)
-        return tess_null_argument(ctx, __func__);
+    TESS_NEED(ctx, ctx && A && device && count >= 0 && unknowns && stored && one && several);
     TESS_TRY(TESS_TAKE_OPTIONS(ctx, tess_predict_options, given, &taken));
     TESS_TRY(tess_refuse_complex(ctx, __func__, A->type));
     const tess_model *model = tess_device_performance(device);

@@ -7,8 +7,7 @@
 tess_status tess_wisdom_list(tess_ctx *ctx, void (*visit)(void *user, const tess_wisdom_item *item),
                              void *user)
 {
-    if (!ctx || !visit)
-        return tess_null_argument(ctx, __func__);
+    TESS_NEED(ctx, ctx && visit);
     const struct tess_wisdom *wisdom = tess_wisdom_of(ctx);
     for (int64_t i = 0; wisdom && i < wisdom->count; i++) {
         const tess_wisdom_entry *e = &wisdom->entries[i];
@@ -28,8 +27,7 @@ tess_status tess_wisdom_list(tess_ctx *ctx, void (*visit)(void *user, const tess
 tess_status tess_wisdom_file(tess_ctx *ctx, size_t size, char *path, int *enabled)
 {
     char text[4096];
-    if (!ctx || !path || !enabled)
-        return tess_null_argument(ctx, __func__);
+    TESS_NEED(ctx, ctx && path && enabled);
     if (!tess_wisdom_path(ctx, text, sizeof text))
         text[0] = '\0';
     TESS_TRY(tess_fill_text(ctx, "tess_wisdom_file", size, path, text));
@@ -41,8 +39,7 @@ tess_status tess_wisdom_class(const tess_device *device, const tess_matrix *A, s
                               char *name)
 {
     char key[TESS_WISDOM_KEY];
-    if (!device || !A || !name)
-        return tess_null_argument(device ? device->ctx : NULL, __func__);
+    TESS_NEED(device ? device->ctx : NULL, device && A && name);
     tess_wisdom_key(device, A, "spmv", key);
     return tess_fill_text(device->ctx, "tess_wisdom_class", size, name, key);
 }
@@ -50,8 +47,7 @@ tess_status tess_wisdom_class(const tess_device *device, const tess_matrix *A, s
 tess_status tess_model_file(tess_ctx *ctx, size_t size, char *path)
 {
     char text[4096];
-    if (!ctx || !path)
-        return tess_null_argument(ctx, __func__);
+    TESS_NEED(ctx, ctx && path);
     if (!tess_model_path(ctx, text, sizeof text))
         text[0] = '\0';
     return tess_fill_text(ctx, "tess_model_file", size, path, text);

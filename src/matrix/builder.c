@@ -5,8 +5,6 @@
  * all added blocks in order, and adds those in its range: no atomics, and the same sum for any
  * number of threads.
  */
-#include <inttypes.h>
-
 #include "matrix/builder.h"
 
 enum { CHUNK_BYTES = 1 << 20 };
@@ -15,8 +13,7 @@ tess_status tess_builder_create(tess_ctx *ctx, tess_type type, int64_t rows, int
                                 int32_t block_height, int32_t block_width, int inserters,
                                 tess_builder **out)
 {
-    if (!ctx || !out)
-        return tess_null_argument(ctx, __func__);
+    TESS_NEED(ctx, ctx && out);
     if (inserters < 1)
         return tess_fail(ctx, TESS_ERR_ARGUMENT,
                          "tess_builder_create: %d inserters, but there must be at least 1",
@@ -36,11 +33,8 @@ tess_status tess_builder_create(tess_ctx *ctx, tess_type type, int64_t rows, int
         builder->inserter[id].ctx.error[0] = '\0';
         builder->inserter[id].builder = builder;
     }
-    *out = builder;
-    return TESS_OK;
 cleanup:
-    tess_builder_destroy(builder);
-    return status;
+    return TESS_DELIVER(status, builder, tess_builder_destroy, out);
 }
 
 void tess_builder_destroy(tess_builder *builder)
@@ -112,13 +106,6 @@ cleanup:
     return status;
 }
 
-static void copy_pattern(const tess_matrix *from, int64_t *row_offsets, int32_t *columns)
-{
-    memcpy(row_offsets, from->row_offsets, (size_t)(from->block_rows + 1) * sizeof *row_offsets);
-    if (from->blocks > 0)
-        memcpy(columns, from->columns, (size_t)from->blocks * sizeof *columns);
-}
-
 /* The place of the i-th block that was added. */
 static void find_place(void *inserter_of, const void *A, int64_t i)
 {
@@ -139,7 +126,7 @@ static tess_status fix_pattern(tess_builder *builder, const tess_matrix *A)
         tess_free(builder->ctx, row_offsets);
         return status;
     }
-    copy_pattern(A, row_offsets, columns);
+    tess_matrix_copy_pattern(A, row_offsets, columns);
     builder->pattern->row_offsets = row_offsets;
     builder->pattern->columns = columns;
     builder->pattern->blocks = A->blocks;
@@ -201,15 +188,12 @@ static void sum_values(tess_builder *builder, tess_matrix *A)
 
 tess_status tess_builder_finish(tess_builder *builder, tess_matrix **out)
 {
-    if (!builder || !out)
-        return tess_null_argument(builder ? builder->ctx : NULL, __func__);
+    TESS_NEED(builder ? builder->ctx : NULL, builder && out);
     TESS_TRY(first_failure(builder));
     tess_matrix *A;
     if (tess_builder_has_pattern(builder)) {
-        const tess_matrix *P = builder->pattern;
-        TESS_TRY(tess_matrix_allocate(builder->ctx, P->type, P->rows, P->cols, P->block_height,
-                                      P->block_width, P->blocks, &A));
-        copy_pattern(P, A->row_offsets, A->columns);
+        TESS_TRY(
+            tess_matrix_same_pattern(builder->ctx, builder->pattern, builder->pattern->type, &A));
     } else {
         TESS_TRY(sort_pattern(builder, &A));
         tess_status status = fix_pattern(builder, A);
@@ -225,8 +209,7 @@ tess_status tess_builder_finish(tess_builder *builder, tess_matrix **out)
 
 tess_status tess_builder_update(tess_builder *builder, tess_matrix *A)
 {
-    if (!builder || !A)
-        return tess_null_argument(builder ? builder->ctx : NULL, __func__);
+    TESS_NEED(builder ? builder->ctx : NULL, builder && A);
     const tess_matrix *P = builder->pattern;
     if (!tess_builder_has_pattern(builder))
         return tess_fail(builder->ctx, TESS_ERR_ARGUMENT,

@@ -1,6 +1,4 @@
 /* Adding blocks: checked, looked up in the pattern when there is one, and kept for finish. */
-#include <inttypes.h>
-
 #include "matrix/builder.h"
 
 static tess_status grow(tess_inserter *inserter)

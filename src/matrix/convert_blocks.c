@@ -86,19 +86,15 @@ static tess_status convert(tess_ctx *ctx, const tess_matrix *A, int32_t r, int32
     tess_counts_to_offsets(B->row_offsets, B->block_rows);
     TESS_TRY_CLEAN(tess_matrix_allocate_blocks(B, B->row_offsets[B->block_rows]));
     tess_parallel(ctx, ctx->threads, convert_share, &job);
-    *out = B;
-    B = NULL;
 cleanup:
     tess_free(ctx, cursors);
-    tess_matrix_destroy(B);
-    return status;
+    return TESS_DELIVER(status, B, tess_matrix_destroy, out);
 }
 
 tess_status tess_matrix_to_blocks(tess_ctx *ctx, const tess_matrix *A,
                                   const tess_blocking *blocking, tess_matrix **out)
 {
-    if (!ctx || !A || !out)
-        return tess_null_argument(ctx, __func__);
+    TESS_NEED(ctx, ctx && A && out);
     if (!blocking || (blocking->rows == 0 && blocking->cols == 0)) {
         tess_detection *found;
         TESS_TRY(tess_detect(ctx, A, NULL, &found));

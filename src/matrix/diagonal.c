@@ -1,16 +1,14 @@
 /* The diagonal blocks, found by binary search in their rows. */
-#include <inttypes.h>
-
 #include "matrix/matrix.h"
 
 struct copy_diagonal {
     const tess_matrix *A;
     void *blocks;
     size_t bytes;
-    int64_t *absent;
 };
 
-static void copy_diagonal(void *arg, tess_range range)
+/* The number of blocks that are not stored. */
+static int64_t copy_diagonal(const void *arg, tess_range range)
 {
     const struct copy_diagonal *job = arg;
     const size_t bytes = job->bytes;
@@ -24,23 +22,23 @@ static void copy_diagonal(void *arg, tess_range range)
             memset(to, 0, bytes);
         absent += k < 0;
     }
-    tess_take(job->absent, absent);
+    return absent;
 }
 
 tess_status tess_matrix_diagonal_blocks(tess_ctx *ctx, const tess_matrix *A, void *blocks,
                                         int64_t *missing)
 {
-    if (!ctx || !A)
-        return tess_null_argument(ctx, __func__);
+    TESS_NEED(ctx, ctx && A);
     if (A->block_height != A->block_width)
         return tess_fail(ctx, TESS_ERR_UNSUPPORTED,
                          "diagonal blocks need square blocks, but these are %d x %d",
                          (int)A->block_height, (int)A->block_width);
-    int64_t count = A->block_rows < A->block_cols ? A->block_rows : A->block_cols, absent = 0;
+    const int64_t count = tess_min(A->block_rows, A->block_cols);
     if (!blocks && count > 0)
         return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_matrix_diagonal_blocks: blocks is NULL");
     size_t bytes = (size_t)A->block_height * (size_t)A->block_width * tess_type_size(A->type);
-    tess_for(ctx, count, copy_diagonal, &(struct copy_diagonal){A, blocks, bytes, &absent});
+    const int64_t absent =
+        tess_reduce(ctx, count, TESS_SUM, copy_diagonal, &(struct copy_diagonal){A, blocks, bytes});
     if (missing)
         *missing = absent;
     return TESS_OK;

@@ -28,12 +28,8 @@ static void export_blocks(void *arg, tess_range range)
 tess_status tess_matrix_export_values(tess_ctx *ctx, const tess_matrix *A, tess_block_order order,
                                       void *values)
 {
-    if (!ctx || !A || (!values && A->blocks > 0))
-        return tess_null_argument(ctx, __func__);
-    if (order != TESS_ORDER_COLUMN_MAJOR && order != TESS_ORDER_ROW_MAJOR)
-        return tess_fail(ctx, TESS_ERR_ARGUMENT,
-                         "order %d is neither TESS_ORDER_COLUMN_MAJOR nor TESS_ORDER_ROW_MAJOR",
-                         (int)order);
+    TESS_NEED(ctx, ctx && A && (values || A->blocks == 0));
+    TESS_TRY(tess_check_order(ctx, order));
     tess_for(ctx, A->blocks, export_blocks, &(struct export_blocks){A, values, order});
     return TESS_OK;
 }

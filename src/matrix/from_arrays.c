@@ -52,12 +52,18 @@ static tess_status check_count(tess_ctx *ctx, const char *name, int64_t given, i
                      (long long)given, (long long)right);
 }
 
+tess_status tess_check_order(tess_ctx *ctx, tess_block_order order)
+{
+    if (order == TESS_ORDER_COLUMN_MAJOR || order == TESS_ORDER_ROW_MAJOR)
+        return TESS_OK;
+    return tess_fail(ctx, TESS_ERR_ARGUMENT,
+                     "order %d is neither TESS_ORDER_COLUMN_MAJOR nor TESS_ORDER_ROW_MAJOR",
+                     (int)order);
+}
+
 static tess_status check_enums(tess_ctx *ctx, tess_block_order order, tess_ownership ownership)
 {
-    if (order != TESS_ORDER_COLUMN_MAJOR && order != TESS_ORDER_ROW_MAJOR)
-        return tess_fail(ctx, TESS_ERR_ARGUMENT,
-                         "order %d is neither TESS_ORDER_COLUMN_MAJOR nor TESS_ORDER_ROW_MAJOR",
-                         (int)order);
+    TESS_TRY(tess_check_order(ctx, order));
     if (ownership != TESS_OWNERSHIP_COPY && ownership != TESS_OWNERSHIP_BORROW &&
         ownership != TESS_OWNERSHIP_ADOPT)
         return tess_fail(ctx, TESS_ERR_ARGUMENT,
@@ -71,8 +77,7 @@ tess_status tess_matrix_from_bsr(tess_ctx *ctx, const tess_matrix_view *arrays,
                                  tess_block_order order, tess_ownership ownership,
                                  tess_matrix **out)
 {
-    if (!ctx || !arrays || !out)
-        return tess_null_argument(ctx, __func__);
+    TESS_NEED(ctx, ctx && arrays && out);
     TESS_TRY(check_enums(ctx, order, ownership));
     TESS_TRY(tess_matrix_check_sizes(ctx, arrays->type, arrays->rows, arrays->cols,
                                      arrays->block_height, arrays->block_width, arrays->blocks));
@@ -91,20 +96,25 @@ tess_status tess_matrix_from_bsr(tess_ctx *ctx, const tess_matrix_view *arrays,
                                             : wrap_arrays(ctx, &in, order, ownership, out);
 }
 
+static tess_matrix_view view_of(tess_type type, int64_t rows, int64_t cols, int32_t block_height,
+                                int32_t block_width, const int64_t *row_offsets,
+                                const int32_t *columns, const void *values)
+{
+    return (tess_matrix_view){.type = type,
+                              .rows = rows,
+                              .cols = cols,
+                              .block_height = block_height,
+                              .block_width = block_width,
+                              .row_offsets = row_offsets,
+                              .columns = columns,
+                              .values = values};
+}
+
 tess_status tess_matrix_from_csr(tess_ctx *ctx, tess_type type, int64_t rows, int64_t cols,
                                  const int64_t *row_offsets, const int32_t *columns,
                                  const void *values, tess_ownership ownership, tess_matrix **out)
 {
-    tess_matrix_view arrays = {
-        .type = type,
-        .rows = rows,
-        .cols = cols,
-        .block_height = 1,
-        .block_width = 1,
-        .row_offsets = row_offsets,
-        .columns = columns,
-        .values = values,
-    };
+    const tess_matrix_view arrays = view_of(type, rows, cols, 1, 1, row_offsets, columns, values);
     return tess_matrix_from_bsr(ctx, &arrays, TESS_ORDER_COLUMN_MAJOR, ownership, out);
 }
 
@@ -113,24 +123,15 @@ tess_status tess_matrix_from_bsr_i32(tess_ctx *ctx, tess_type type, int64_t rows
                                      const int32_t *row_offsets, const int32_t *columns,
                                      const void *values, tess_block_order order, tess_matrix **out)
 {
-    if (!ctx || !out || !row_offsets)
-        return tess_null_argument(ctx, __func__);
+    TESS_NEED(ctx, ctx && out && row_offsets);
     TESS_TRY(tess_matrix_check_sizes(ctx, type, rows, cols, block_height, block_width, 0));
     const int64_t block_rows = tess_ceil_div(rows, block_height);
     int64_t *wide;
     TESS_TRY(TESS_ALLOC(ctx, block_rows + 1, &wide));
     for (int64_t i = 0; i <= block_rows; i++)
         wide[i] = row_offsets[i];
-    const tess_matrix_view arrays = {
-        .type = type,
-        .rows = rows,
-        .cols = cols,
-        .block_height = block_height,
-        .block_width = block_width,
-        .row_offsets = wide,
-        .columns = columns,
-        .values = values,
-    };
+    const tess_matrix_view arrays =
+        view_of(type, rows, cols, block_height, block_width, wide, columns, values);
     tess_status status = tess_matrix_from_bsr(ctx, &arrays, order, TESS_OWNERSHIP_COPY, out);
     tess_free(ctx, wide);
     return status;

@@ -1,32 +1,26 @@
 /* A CSR matrix from coordinates: entries sorted by row (scatter.c), then each row by column. */
-#include <inttypes.h>
-
 #include "matrix/matrix.h"
 
-struct find_bad_entry {
-    const int64_t *row_index;
-    int64_t rows;
-    const int64_t *col_index;
-    int64_t cols, *bad;
-};
+typedef struct indices {
+    int64_t rows, cols;
+    const int64_t *row_index, *col_index;
+} indices;
 
-static void find_bad_entry(void *arg, tess_range range)
+static int64_t find_bad_entry(const void *from, tess_range range)
 {
-    const struct find_bad_entry *job = arg;
-    int64_t bad = INT64_MAX;
+    const indices *in = from;
     for (int64_t k = range.first; k < range.last; k++)
-        if (k < bad && ((uint64_t)job->row_index[k] >= (uint64_t)job->rows ||
-                        (uint64_t)job->col_index[k] >= (uint64_t)job->cols))
-            bad = k;
-    tess_lower(job->bad, bad);
+        if ((uint64_t)in->row_index[k] >= (uint64_t)in->rows ||
+            (uint64_t)in->col_index[k] >= (uint64_t)in->cols)
+            return k;
+    return INT64_MAX;
 }
 
 static tess_status check_indices(tess_ctx *ctx, int64_t rows, int64_t cols, int64_t entries,
                                  const int64_t *row_index, const int64_t *col_index)
 {
-    int64_t bad = INT64_MAX;
-    tess_for(ctx, entries, find_bad_entry,
-             &(struct find_bad_entry){row_index, rows, col_index, cols, &bad});
+    const int64_t bad = tess_reduce(ctx, entries, TESS_LEAST, find_bad_entry,
+                                    &(indices){rows, cols, row_index, col_index});
     if (bad == INT64_MAX)
         return TESS_OK;
     bool row_bad = (uint64_t)row_index[bad] >= (uint64_t)rows;
@@ -45,8 +39,7 @@ tess_status tess_matrix_from_coo(tess_ctx *ctx, tess_type type, int64_t rows, in
                                  int64_t entries, const int64_t *row_index,
                                  const int64_t *col_index, const void *values, tess_matrix **out)
 {
-    if (!ctx || !out || (entries > 0 && (!row_index || !col_index || !values)))
-        return tess_null_argument(ctx, __func__);
+    TESS_NEED(ctx, ctx && out && (entries <= 0 || (row_index && col_index && values)));
     TESS_TRY(tess_matrix_check_sizes(ctx, type, rows, cols, 1, 1, entries));
     TESS_TRY(check_indices(ctx, rows, cols, entries, row_index, col_index));
     int64_t *row_offsets = NULL, *entry = NULL;

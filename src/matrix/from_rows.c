@@ -24,10 +24,8 @@ typedef struct row_pass {
 
 static bool is_sorted(const tess_row_source *source, int64_t row)
 {
-    for (int64_t k = source->row_offsets[row] + 1; k < source->row_offsets[row + 1]; k++)
-        if (source->columns[k] <= source->columns[k - 1])
-            return false;
-    return true;
+    const int64_t first = source->row_offsets[row];
+    return tess_columns_rise(source->columns + first, source->row_offsets[row + 1] - first);
 }
 
 /* The positions of a row in the order of their columns. */
@@ -164,10 +162,7 @@ tess_status tess_matrix_from_rows(tess_ctx *ctx, tess_type type, int64_t rows, i
     tess_counts_to_offsets(A->row_offsets, A->block_rows);
     TESS_TRY_CLEAN(tess_matrix_allocate_blocks(A, A->row_offsets[A->block_rows]));
     run_pass(&pass, pass_over_share);
-    *out = A;
-    A = NULL;
 cleanup:
     TESS_FREE(ctx, pass.at, pass.keys);
-    tess_matrix_destroy(A);
-    return status;
+    return TESS_DELIVER(status, A, tess_matrix_destroy, out);
 }

@@ -70,11 +70,24 @@ tess_status tess_matrix_allocate(tess_ctx *ctx, tess_type type, int64_t rows, in
     tess_status status;
     TESS_TRY_CLEAN(TESS_CALLOC(ctx, A->block_rows + 1, &A->row_offsets));
     TESS_TRY_CLEAN(tess_matrix_allocate_blocks(A, blocks));
-    *out = A;
-    return TESS_OK;
 cleanup:
-    tess_matrix_destroy(A);
-    return status;
+    return TESS_DELIVER(status, A, tess_matrix_destroy, out);
+}
+
+void tess_matrix_copy_pattern(const tess_matrix *A, int64_t *row_offsets, int32_t *columns)
+{
+    memcpy(row_offsets, A->row_offsets, (size_t)(A->block_rows + 1) * sizeof *row_offsets);
+    if (A->blocks > 0)
+        memcpy(columns, A->columns, (size_t)A->blocks * sizeof *columns);
+}
+
+tess_status tess_matrix_same_pattern(tess_ctx *ctx, const tess_matrix *A, tess_type type,
+                                     tess_matrix **out)
+{
+    TESS_TRY(tess_matrix_allocate(ctx, type, A->rows, A->cols, A->block_height, A->block_width,
+                                  A->blocks, out));
+    tess_matrix_copy_pattern(A, (*out)->row_offsets, (*out)->columns);
+    return TESS_OK;
 }
 
 tess_status tess_matrix_allocate_blocks(tess_matrix *A, int64_t blocks)

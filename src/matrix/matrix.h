@@ -44,6 +44,11 @@ tess_status tess_matrix_allocate(tess_ctx *ctx, tess_type type, int64_t rows, in
                                  int32_t block_height, int32_t block_width, int64_t blocks,
                                  tess_matrix **out);
 
+/* A matrix of A's sizes and pattern, the values uninitialised. */
+tess_status tess_matrix_same_pattern(tess_ctx *ctx, const tess_matrix *A, tess_type type,
+                                     tess_matrix **out);
+void tess_matrix_copy_pattern(const tess_matrix *A, int64_t *row_offsets, int32_t *columns);
+
 /* Gives a head with row_offsets its columns and values, uninitialised, for `blocks` blocks. */
 tess_status tess_matrix_allocate_blocks(tess_matrix *A, int64_t blocks);
 
@@ -75,6 +80,9 @@ static inline bool tess_matrix_is_zero(const tess_matrix *A, int64_t at)
  * begins the sentence. */
 tess_status tess_refuse_complex(tess_ctx *ctx, const char *what, tess_type type);
 
+/* Fails unless the order is one of the two. */
+tess_status tess_check_order(tess_ctx *ctx, tess_block_order order);
+
 /* The first position of a block row whose column is at least `column`, by binary search. */
 int64_t tess_matrix_lower_bound(const tess_matrix *A, int64_t row, int64_t column);
 /* The position of block (row, column), or -1. */
@@ -101,7 +109,7 @@ void tess_matrix_zero_padding(tess_matrix *A, int64_t row);
 tess_status tess_matrix_check_padding(const tess_matrix *A);
 
 /* transpose.c: a matrix with the pattern of A', values unset. from[k] is the block of A that block
- * k of it is, transposed; there are A->blocks of them. */
+ * k of it is, transposed; there are A->blocks of them. Without `from` the values are set too. */
 tess_status tess_matrix_transpose_pattern(tess_ctx *ctx, const tess_matrix *A, int64_t *from,
                                           tess_matrix **out);
 
@@ -120,6 +128,10 @@ void tess_for_rows(tess_ctx *ctx, const int64_t *row_offsets, int64_t rows, tess
                    void *arg);
 /* The number of blocks in the longest block row. */
 int64_t tess_matrix_longest_row(const tess_matrix *A);
+
+/* Rows by falling length, those of equal length in their order; at most 2^31 - 1. */
+tess_status tess_rows_by_length(tess_ctx *ctx, const int64_t *row_offsets, int64_t rows,
+                                int32_t *order);
 
 /* Counts in offsets[1..rows] become offsets; offsets[0] is 0 before and after. */
 void tess_counts_to_offsets(int64_t *offsets, int64_t rows);

@@ -1,4 +1,4 @@
-/* The pattern of C = A B, and the product as one call.
+/* The pattern of C = A B, the product as one call, and both in one walk for scalars.
  *
  * A row of C is the union of the rows of B that a row of A names. Each thread keeps one mark a
  * block column: the last row that had it. A row's columns are then sorted as bits, one a column:
@@ -7,7 +7,8 @@
  *     summary   bit w % 64 of summary[w / 64]: words[w] is not 0
  *
  * A first walk over the rows counts them. It also lists them, as far as a buffer has room. A second
- * walk lists the others.
+ * walk lists the others. With values (of f64 scalars) both walks sum the rows as well, in one sum a
+ * block column.
  */
 #include "matrix/multiply.h"
 
@@ -17,6 +18,7 @@ enum { BITS = 64, FEW = 12 };
 typedef struct scratch {
     int32_t *mark;
     uint64_t *words, *summary; /* all 0 between rows */
+    double *sums;              /* all 0 between rows; NULL: the pattern alone */
 } scratch;
 
 /* Counts the columns of a row, and lists them unless `columns` is NULL. */
@@ -51,6 +53,29 @@ static int64_t list_fast(const tess_matrix *A, const tess_matrix *B, int64_t row
             columns[count] = column;
             count += mark[column] != row;
             mark[column] = (int32_t)row;
+        }
+    }
+    return count;
+}
+
+/* The same with the sums of the row; with `exact` no column too many. */
+static inline __attribute__((always_inline)) int64_t sum_row(const tess_matrix *A,
+                                                             const tess_matrix *B, int64_t row,
+                                                             const scratch *s, int32_t *columns,
+                                                             const bool exact)
+{
+    const double *a = A->values, *b = B->values;
+    int64_t count = 0;
+    for (int64_t k = A->row_offsets[row]; k < A->row_offsets[row + 1]; k++) {
+        const int64_t j = A->columns[k], last = B->row_offsets[j + 1];
+        for (int64_t l = B->row_offsets[j]; l < last; l++) {
+            const int32_t column = B->columns[l];
+            const bool known = s->mark[column] == row;
+            if (!exact || !known)
+                columns[count] = column;
+            count += !known;
+            s->mark[column] = (int32_t)row;
+            s->sums[column] += a[k] * b[l];
         }
     }
     return count;
@@ -110,27 +135,47 @@ typedef struct walk {
     int32_t *listed;   /* of every share `room` columns: its first rows */
     int64_t *unlisted; /* of every share: the first row that is not listed */
     int64_t words, summaries, room;
+    double *sums, *summed; /* of every share: one a block column, `room` values; or NULL */
+    bool unsorted;         /* rows of C may be in any order */
 } walk;
 
 static scratch scratch_of(const walk *w, int share)
 {
     const int64_t columns = w->C->block_cols;
     uint64_t *words = w->bits + share * (w->words + w->summaries);
-    scratch s = {w->marks + share * columns, words, words + w->words};
+    scratch s = {w->marks + share * columns, words, words + w->words,
+                 w->sums ? w->sums + share * columns : NULL};
     for (int64_t j = 0; j < columns; j++)
         s.mark[j] = -1;
     return s;
 }
 
-static void count_rows(void *arg, tess_range rows)
+/* Lists a row of C, and its values where there are sums. Returns their number. */
+static inline __attribute__((always_inline)) int64_t make_row(const walk *w, const scratch *s,
+                                                              int64_t row, int32_t *columns,
+                                                              double *values, const bool exact)
+{
+    const int64_t count = s->sums ? sum_row(w->A, w->B, row, s, columns, exact)
+                          : exact ? list_row(w->A, w->B, row, s->mark, columns)
+                                  : list_fast(w->A, w->B, row, s->mark, columns);
+    if (!w->unsorted)
+        sort_columns(s, columns, count);
+    for (int64_t i = 0; s->sums && i < count; i++) {
+        values[i] = s->sums[columns[i]];
+        s->sums[columns[i]] = 0;
+    }
+    return count;
+}
+
+TESS_WIDE static void count_rows(void *arg, tess_range rows)
 {
     const walk *w = arg;
     const scratch s = scratch_of(w, rows.share);
     int32_t *to = w->listed + rows.share * w->room;
+    double *values = w->summed ? w->summed + rows.share * w->room : NULL;
     int64_t used = 0, row = rows.first;
     for (; row < rows.last && most_columns(w->A, w->B, row) < w->room - used; row++) {
-        const int64_t count = list_fast(w->A, w->B, row, s.mark, to + used);
-        sort_columns(&s, to + used, count);
+        const int64_t count = make_row(w, &s, row, to + used, values ? values + used : NULL, false);
         w->C->row_offsets[row + 1] = count;
         used += count;
     }
@@ -139,7 +184,7 @@ static void count_rows(void *arg, tess_range rows)
         w->C->row_offsets[row + 1] = list_row(w->A, w->B, row, s.mark, NULL);
 }
 
-static void list_rows(void *arg, tess_range rows)
+TESS_WIDE static void list_rows(void *arg, tess_range rows)
 {
     const walk *w = arg;
     const tess_matrix *C = w->C;
@@ -147,12 +192,15 @@ static void list_rows(void *arg, tess_range rows)
     if (unlisted > rows.first)
         memcpy(C->columns + first, w->listed + rows.share * w->room,
                (size_t)(C->row_offsets[unlisted] - first) * sizeof *C->columns);
+    if (unlisted > rows.first && w->summed)
+        memcpy((double *)C->values + first, w->summed + rows.share * w->room,
+               (size_t)(C->row_offsets[unlisted] - first) * sizeof(double));
     if (unlisted >= rows.last)
         return;
     const scratch s = scratch_of(w, rows.share);
     for (int64_t row = unlisted; row < rows.last; row++) {
-        int32_t *columns = C->columns + C->row_offsets[row];
-        sort_columns(&s, columns, list_row(w->A, w->B, row, s.mark, columns));
+        const int64_t at = C->row_offsets[row];
+        make_row(w, &s, row, C->columns + at, w->sums ? (double *)C->values + at : NULL, true);
     }
 }
 
@@ -173,11 +221,11 @@ static tess_status check(tess_ctx *ctx, const tess_matrix *A, const tess_matrix 
     return TESS_OK;
 }
 
-tess_status tess_multiply_pattern(tess_ctx *ctx, const tess_matrix *A, const tess_matrix *B,
-                                  tess_matrix **out)
+static tess_status multiply(tess_ctx *ctx, const tess_matrix *A, const tess_matrix *B, bool values,
+                            bool unsorted, tess_matrix **out)
 {
     tess_matrix *C = NULL;
-    walk w = {.A = A, .B = B};
+    walk w = {.A = A, .B = B, .unsorted = unsorted};
     tess_status status;
     TESS_TRY(check(ctx, A, B));
     TESS_TRY(
@@ -191,6 +239,10 @@ tess_status tess_multiply_pattern(tess_ctx *ctx, const tess_matrix *A, const tes
     TESS_TRY_CLEAN(TESS_CALLOC(ctx, (w.words + w.summaries) * ctx->threads, &w.bits));
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, w.room * ctx->threads, &w.listed));
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, ctx->threads, &w.unlisted));
+    if (values) {
+        TESS_TRY_CLEAN(TESS_CALLOC(ctx, C->block_cols * ctx->threads, &w.sums));
+        TESS_TRY_CLEAN(TESS_ALLOC(ctx, w.room * ctx->threads, &w.summed));
+    }
     tess_for_rows(ctx, A->row_offsets, A->block_rows, count_rows, &w);
     tess_counts_to_offsets(C->row_offsets, C->block_rows);
     TESS_TRY_CLEAN(tess_matrix_allocate_blocks(C, C->row_offsets[C->block_rows]));
@@ -198,9 +250,27 @@ tess_status tess_multiply_pattern(tess_ctx *ctx, const tess_matrix *A, const tes
     *out = C;
     C = NULL;
 cleanup:
-    TESS_FREE(ctx, w.marks, w.bits, w.listed, w.unlisted);
+    TESS_FREE(ctx, w.marks, w.bits, w.listed, w.unlisted, w.sums, w.summed);
     tess_matrix_destroy(C);
     return status;
+}
+
+tess_status tess_multiply_pattern(tess_ctx *ctx, const tess_matrix *A, const tess_matrix *B,
+                                  tess_matrix **out)
+{
+    return multiply(ctx, A, B, false, false, out);
+}
+
+bool tess_multiplies_scalars(const tess_matrix *A, const tess_matrix *B)
+{
+    return A->type == TESS_F64 && A->block_height == 1 && A->block_width == 1 &&
+           B->block_width == 1;
+}
+
+tess_status tess_multiply_scalars(tess_ctx *ctx, const tess_matrix *A, const tess_matrix *B,
+                                  bool unsorted, tess_matrix **out)
+{
+    return multiply(ctx, A, B, true, unsorted, out);
 }
 
 tess_status tess_matrix_multiply(tess_ctx *ctx, const tess_matrix *A, const tess_matrix *B,
@@ -209,6 +279,8 @@ tess_status tess_matrix_multiply(tess_ctx *ctx, const tess_matrix *A, const tess
     tess_matrix *C;
     if (!ctx || !A || !B || !out)
         return tess_null_argument(ctx, __func__);
+    if (tess_multiplies_scalars(A, B))
+        return tess_multiply_scalars(ctx, A, B, false, out);
     TESS_TRY(tess_multiply_pattern(ctx, A, B, &C));
     const tess_status status = tess_multiply_values(ctx, A, B, C);
     if (status != TESS_OK) {

@@ -8,12 +8,27 @@
 
 #include "matrix/matrix.h"
 
+/* Copies for the wider vectors of newer processors, chosen when the library is loaded. A copy is
+ * named by its instructions: one named by a processor (arch=) is taken on that processor alone. */
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
+    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define TESS_WIDE __attribute__((target_clones("avx512f", "avx2", "default")))
+#else
+#define TESS_WIDE
+#endif
+
 /* A matrix with the pattern of A B; its values are not set. */
 tess_status tess_multiply_pattern(tess_ctx *ctx, const tess_matrix *A, const tess_matrix *B,
                                   tess_matrix **out);
 /* The values of C, whose pattern is that of A B. */
 tess_status tess_multiply_values(tess_ctx *ctx, const tess_matrix *A, const tess_matrix *B,
                                  tess_matrix *C);
+/* A B of f64 scalars, pattern and values in one walk, which takes less time than two; the values
+ * are those of tess_multiply_values to the bit. `unsorted`: columns of a row stay in the order in
+ * which they are met, which is enough for a factor of another product. */
+bool tess_multiplies_scalars(const tess_matrix *A, const tess_matrix *B);
+tess_status tess_multiply_scalars(tess_ctx *ctx, const tess_matrix *A, const tess_matrix *B,
+                                  bool unsorted, tess_matrix **out);
 
 /* The work of one share of the rows (multiply_values.c). */
 typedef struct tess_multiply_share {

@@ -1,7 +1,5 @@
 /* The part of the last block row and the last block column that lies outside rows x cols: always
  * zero, so that kernels may multiply whole blocks. */
-#include <inttypes.h>
-
 #include "matrix/matrix.h"
 
 /* Scalar rows and columns of block (row, column) that lie inside the matrix. */
@@ -41,29 +39,23 @@ static int64_t nonzero_padding(const tess_matrix *A, int64_t row, int64_t k)
     return -1;
 }
 
-struct find_bad_padding {
-    const tess_matrix *A;
-    int64_t *bad;
-};
-
-static void find_bad_padding(void *arg, tess_range range)
+/* The first block row with such a value; INT64_MAX where there is none. */
+static int64_t find_bad_row(const void *matrix, tess_range range)
 {
-    const struct find_bad_padding *job = arg;
-    const tess_matrix *A = job->A;
-    int64_t bad = INT64_MAX;
+    const tess_matrix *A = matrix;
     for (int64_t row = range.first; row < range.last; row++)
-        for (int64_t k = A->row_offsets[row]; row < bad && k < A->row_offsets[row + 1]; k++)
+        for (int64_t k = A->row_offsets[row]; k < A->row_offsets[row + 1]; k++)
             if (nonzero_padding(A, row, k) >= 0)
-                bad = row;
-    tess_lower(job->bad, bad);
+                return row;
+    return INT64_MAX;
 }
 
 tess_status tess_matrix_check_padding(const tess_matrix *A)
 {
-    int64_t r = A->block_height, c = A->block_width, bad = INT64_MAX;
+    const int64_t r = A->block_height, c = A->block_width;
     if (A->rows % r == 0 && A->cols % c == 0)
         return TESS_OK;
-    tess_for(A->ctx, A->block_rows, find_bad_padding, &(struct find_bad_padding){A, &bad});
+    const int64_t bad = tess_reduce(A->ctx, A->block_rows, TESS_LEAST, find_bad_row, A);
     if (bad == INT64_MAX)
         return TESS_OK;
     int64_t k = A->row_offsets[bad], at;

@@ -3,8 +3,6 @@
  * New row i is old row perm[i] with its columns renumbered by the inverse of perm and sorted again.
  * The renumbering is a permutation, so no column repeats.
  */
-#include <inttypes.h>
-
 #include "matrix/sort.h"
 
 /* inverse[perm[i]] = i, or the first entry of perm that is out of range or repeats. */
@@ -92,8 +90,7 @@ static void permute_share(void *arg, tess_range rows)
 tess_status tess_matrix_permute(tess_ctx *ctx, const tess_matrix *A, const int64_t *perm,
                                 tess_matrix **out)
 {
-    if (!ctx || !A || !out || (!perm && A->block_rows > 0))
-        return tess_null_argument(ctx, __func__);
+    TESS_NEED(ctx, ctx && A && out && (perm || A->block_rows == 0));
     if (A->block_rows != A->block_cols)
         return tess_fail(ctx, TESS_ERR_ARGUMENT,
                          "tess_matrix_permute: %" PRId64 " x %" PRId64 " blocks are not square",
@@ -115,10 +112,7 @@ tess_status tess_matrix_permute(tess_ctx *ctx, const tess_matrix *A, const int64
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, 2 * at[shares], &keys));
     tess_for_rows(ctx, B->row_offsets, B->block_rows, permute_share,
                   &(struct permute_share){keys, at, B, A, perm, inverse});
-    *out = B;
-    B = NULL;
 cleanup:
     TESS_FREE(ctx, inverse, at, keys);
-    tess_matrix_destroy(B);
-    return status;
+    return TESS_DELIVER(status, B, tess_matrix_destroy, out);
 }

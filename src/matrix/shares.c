@@ -39,29 +39,37 @@ void tess_for_rows(tess_ctx *ctx, const int64_t *row_offsets, int64_t rows, tess
     tess_parallel(ctx, ctx->threads, run_rows, &l);
 }
 
-struct find_longest {
-    const int64_t *row_offsets;
-    int64_t longest;
-};
-
-static void find_longest(void *arg, tess_range rows)
+static int64_t find_longest(const void *row_offsets, tess_range rows)
 {
-    struct find_longest *job = arg;
+    const int64_t *offsets = row_offsets;
     int64_t longest = 0;
     for (int64_t i = rows.first; i < rows.last; i++)
-        longest = tess_max(longest, job->row_offsets[i + 1] - job->row_offsets[i]);
-    tess_raise(&job->longest, longest);
+        longest = tess_max(longest, offsets[i + 1] - offsets[i]);
+    return longest;
 }
 
 int64_t tess_matrix_longest_row(const tess_matrix *A)
 {
     enum { MANY = 1 << 16 }; /* rows from which on threads pay */
-    struct find_longest job = {.row_offsets = A->row_offsets};
     if (A->ctx && A->block_rows >= MANY)
-        tess_for(A->ctx, A->block_rows, find_longest, &job);
-    else
-        find_longest(&job, (tess_range){0, A->block_rows, 0});
-    return job.longest;
+        return tess_reduce(A->ctx, A->block_rows, TESS_LARGEST, find_longest, A->row_offsets);
+    return find_longest(A->row_offsets, (tess_range){0, A->block_rows, 0});
+}
+
+/* A counting sort: next[longest - n] is the place of the next row of n entries. */
+tess_status tess_rows_by_length(tess_ctx *ctx, const int64_t *row_offsets, int64_t rows,
+                                int32_t *order)
+{
+    const int64_t longest = find_longest(row_offsets, (tess_range){0, rows, 0});
+    int64_t *next;
+    TESS_TRY(TESS_CALLOC(ctx, longest + 2, &next));
+    for (int64_t row = 0; row < rows; row++)
+        next[longest - (row_offsets[row + 1] - row_offsets[row]) + 1]++;
+    tess_counts_to_offsets(next, longest + 1);
+    for (int64_t row = 0; row < rows; row++)
+        order[next[longest - (row_offsets[row + 1] - row_offsets[row])]++] = (int32_t)row;
+    tess_free(ctx, next);
+    return TESS_OK;
 }
 
 void tess_counts_to_offsets(int64_t *offsets, int64_t rows)

@@ -8,6 +8,15 @@ typedef struct tess_sort_key {
     int64_t position; /* what the owner needs to find the block again */
 } tess_sort_key;
 
+/* Whether every column is larger than the one before. */
+static inline bool tess_columns_rise(const int32_t *columns, int64_t count)
+{
+    for (int64_t i = 1; i < count; i++)
+        if (columns[i] <= columns[i - 1])
+            return false;
+    return true;
+}
+
 /* Sorts by column; equal columns keep their order. Both arrays hold `count`; the result is in the
  * one returned. */
 tess_sort_key *tess_sort_keys(tess_sort_key *keys, tess_sort_key *scratch, int64_t count);

@@ -54,19 +54,17 @@ static void row_lengths(tess_ctx *ctx, counting *job)
     s->imbalance = s->row_avg > 0 ? (double)s->row_max / s->row_avg : 1;
 }
 
-static void count_nonzeros(void *arg, tess_range range)
+static int64_t count_nonzeros(const void *matrix, tess_range range)
 {
-    counting *job = arg;
     int64_t nonzeros = 0;
     for (int64_t at = range.first; at < range.last; at++)
-        nonzeros += !tess_matrix_is_zero(job->A, at);
-    tess_take(&job->s.nonzeros, nonzeros);
+        nonzeros += !tess_matrix_is_zero(matrix, at);
+    return nonzeros;
 }
 
-static void subtract_padding(void *arg, tess_range range)
+static int64_t count_padding(const void *matrix, tess_range range)
 {
-    counting *job = arg;
-    const tess_matrix *A = job->A;
+    const tess_matrix *A = matrix;
     int64_t r = A->block_height, c = A->block_width, padding = 0;
     for (int64_t i = range.first; i < range.last; i++) {
         int64_t first = A->row_offsets[i], last = A->row_offsets[i + 1];
@@ -75,22 +73,22 @@ static void subtract_padding(void *arg, tess_range range)
         int64_t right = ragged ? A->block_cols * c - A->cols : 0;
         padding += (last - first) * low * c + right * r - right * low;
     }
-    tess_take(&job->s.stored, -padding);
+    return padding;
 }
 
 /* Entries inside the matrix, and those of them that are not zero. Padding is zero by invariant, so
  * all stored values may be looked at for the second. */
 static void count_values(tess_ctx *ctx, counting *job)
 {
-    job->s.stored = tess_matrix_stored(job->A);
-    tess_for(ctx, job->s.stored, count_nonzeros, job);
-    tess_for(ctx, job->A->block_rows, subtract_padding, job);
+    const tess_matrix *A = job->A;
+    const int64_t all = tess_matrix_stored(A);
+    job->s.nonzeros = tess_reduce(ctx, all, TESS_SUM, count_nonzeros, A);
+    job->s.stored = all - tess_reduce(ctx, A->block_rows, TESS_SUM, count_padding, A);
 }
 
 tess_status tess_matrix_statistics(tess_ctx *ctx, const tess_matrix *A, tess_statistics *out)
 {
-    if (!ctx || !A || !out)
-        return tess_null_argument(ctx, __func__);
+    TESS_NEED(ctx, ctx && A && out);
     counting job = {.A = A};
     row_lengths(ctx, &job);
     count_values(ctx, &job);

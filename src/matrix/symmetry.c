@@ -128,16 +128,14 @@ static tally compare_all(tess_ctx *ctx, const tess_matrix *A)
 
 tess_status tess_matrix_hermitian(tess_ctx *ctx, const tess_matrix *A, int *hermitian)
 {
-    if (!ctx || !A || !hermitian)
-        return tess_null_argument(ctx, __func__);
+    TESS_NEED(ctx, ctx && A && hermitian);
     *hermitian = A->rows == A->cols && compare_all(ctx, A).unconjugated == 0;
     return TESS_OK;
 }
 
 tess_status tess_matrix_symmetry(tess_ctx *ctx, const tess_matrix *A, tess_symmetry *out)
 {
-    if (!ctx || !A || !out)
-        return tess_null_argument(ctx, __func__);
+    TESS_NEED(ctx, ctx && A && out);
     int64_t length = A->rows < A->cols ? A->rows : A->cols;
     if (A->rows != A->cols) {
         tess_symmetry S = {0};

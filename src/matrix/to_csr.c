@@ -1,6 +1,4 @@
 /* Blocks to single entries: CSR and coordinates. Entries come out by rows, then columns. */
-#include <inttypes.h>
-
 #include "matrix/matrix.h"
 
 /* A pass over the entries. They are counted into `offsets`, or go to either `columns` (CSR) or
@@ -85,8 +83,7 @@ static void fill_rows(row_walk *walk)
 tess_status tess_matrix_to_csr(tess_ctx *ctx, const tess_matrix *A, tess_zeros zeros,
                                tess_matrix **out)
 {
-    if (!ctx || !A || !out)
-        return tess_null_argument(ctx, __func__);
+    TESS_NEED(ctx, ctx && A && out);
     row_walk walk = {.ctx = ctx, .A = A, .keep_zeros = zeros == TESS_ZEROS_KEEP};
     tess_matrix *B;
     TESS_TRY(tess_matrix_head(ctx, A->type, A->rows, A->cols, 1, 1, 0, &B));
@@ -98,19 +95,15 @@ tess_status tess_matrix_to_csr(tess_ctx *ctx, const tess_matrix *A, tess_zeros z
     walk.columns = B->columns;
     walk.values = B->values;
     fill_rows(&walk);
-    *out = B;
-    return TESS_OK;
 cleanup:
-    tess_matrix_destroy(B);
-    return status;
+    return TESS_DELIVER(status, B, tess_matrix_destroy, out);
 }
 
 tess_status tess_matrix_to_coo(tess_ctx *ctx, const tess_matrix *A, tess_zeros zeros,
                                int64_t capacity, int64_t *row_index, int64_t *col_index,
                                void *values, int64_t *entries)
 {
-    if (!ctx || !A || !entries)
-        return tess_null_argument(ctx, __func__);
+    TESS_NEED(ctx, ctx && A && entries);
     bool only_count = !row_index && !col_index && !values;
     row_walk walk = {.ctx = ctx,
                      .A = A,

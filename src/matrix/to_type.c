@@ -1,17 +1,14 @@
 /* The same matrix in another type. A finite f64 beyond f32's range is refused, never turned into an
  * infinity; infinities and NaN that are there stay, and small numbers round towards 0. An imaginary
  * part is never lost unless that was asked for. */
-#include <inttypes.h>
-
 #include "matrix/matrix.h"
 
 struct narrow_range {
     const double *from;
     float *to;
-    int64_t *bad;
 };
 
-static void narrow_range(void *arg, tess_range range)
+static int64_t narrow_range(const void *arg, tess_range range)
 {
     const struct narrow_range *job = arg;
     const double *from = job->from;
@@ -22,13 +19,13 @@ static void narrow_range(void *arg, tess_range range)
         if (isinf(to[i]) && !isinf(from[i]) && i < bad)
             bad = i;
     }
-    tess_lower(job->bad, bad);
+    return bad;
 }
 
 int64_t tess_narrow(tess_ctx *ctx, const double *from, float *to, int64_t count)
 {
-    int64_t bad = INT64_MAX;
-    tess_for(ctx, count, narrow_range, &(struct narrow_range){from, to, &bad});
+    const int64_t bad =
+        tess_reduce(ctx, count, TESS_LEAST, narrow_range, &(struct narrow_range){from, to});
     return bad == INT64_MAX ? -1 : bad;
 }
 
@@ -42,25 +39,6 @@ static void widen_range(void *arg, tess_range range)
     const struct widen_range *job = arg;
     for (int64_t i = range.first; i < range.last; i++)
         job->to[i] = job->from[i];
-}
-
-static void widen(tess_ctx *ctx, const float *from, double *to, int64_t count)
-{
-    tess_for(ctx, count, widen_range, &(struct widen_range){from, to});
-}
-
-/* A with other values: the same sizes and pattern, the values uninitialised. */
-static tess_status same_pattern(tess_ctx *ctx, const tess_matrix *A, tess_type type,
-                                tess_matrix **out)
-{
-    tess_matrix *B;
-    TESS_TRY(tess_matrix_allocate(ctx, type, A->rows, A->cols, A->block_height, A->block_width,
-                                  A->blocks, &B));
-    memcpy(B->row_offsets, A->row_offsets, (size_t)(A->block_rows + 1) * sizeof *A->row_offsets);
-    if (A->blocks > 0)
-        memcpy(B->columns, A->columns, (size_t)A->blocks * sizeof *A->columns);
-    *out = B;
-    return TESS_OK;
 }
 
 struct between_kinds {
@@ -113,7 +91,7 @@ static tess_status convert(tess_ctx *ctx, const tess_matrix *A, tess_type type, 
     const int64_t parts = tess_matrix_stored(A) * (complex ? 2 : 1);
     int64_t bad = -1;
     tess_matrix *B;
-    TESS_TRY(same_pattern(ctx, A, type, &B));
+    TESS_TRY(tess_matrix_same_pattern(ctx, A, type, &B));
     tess_status status = TESS_OK;
     if (type == A->type && parts > 0)
         memcpy(B->values, A->values, (size_t)tess_matrix_stored(A) * tess_type_size(type));
@@ -122,32 +100,25 @@ static tess_status convert(tess_ctx *ctx, const tess_matrix *A, tess_type type, 
     else if (tess_real_type(type) == TESS_F32)
         bad = tess_narrow(ctx, A->values, B->values, parts);
     else
-        widen(ctx, A->values, B->values, parts);
+        tess_for(ctx, parts, widen_range, &(struct widen_range){A->values, B->values});
     if (bad >= 0)
         status =
             tess_fail(ctx, TESS_ERR_OVERFLOW, "value %" PRId64 ", %g, is outside the range of f32",
                       tess_is_complex(type) && complex ? bad / 2 : bad,
                       tess_is_complex(type) && complex ? tess_get(A->values, TESS_F64, bad)
                                                        : tess_matrix_complex_value(A, bad).re);
-    if (status != TESS_OK) {
-        tess_matrix_destroy(B);
-        return status;
-    }
-    *out = B;
-    return TESS_OK;
+    return TESS_DELIVER(status, B, tess_matrix_destroy, out);
 }
 
 tess_status tess_matrix_to_type(tess_ctx *ctx, const tess_matrix *A, tess_type type,
                                 tess_matrix **out)
 {
-    if (!ctx || !A || !out)
-        return tess_null_argument(ctx, __func__);
+    TESS_NEED(ctx, ctx && A && out);
     return convert(ctx, A, type, false, out);
 }
 
 tess_status tess_matrix_real_part(tess_ctx *ctx, const tess_matrix *A, tess_matrix **out)
 {
-    if (!ctx || !A || !out)
-        return tess_null_argument(ctx, __func__);
+    TESS_NEED(ctx, ctx && A && out);
     return convert(ctx, A, tess_real_type(A->type), true, out);
 }

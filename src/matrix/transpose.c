@@ -60,7 +60,8 @@ static void place_blocks(void *arg, tess_range columns)
     }
 }
 
-static tess_status transpose(tess_ctx *ctx, const tess_matrix *A, int64_t *from, tess_matrix **out)
+tess_status tess_matrix_transpose_pattern(tess_ctx *ctx, const tess_matrix *A, int64_t *from,
+                                          tess_matrix **out)
 {
     tess_matrix *B;
     int64_t *next = NULL;
@@ -73,25 +74,15 @@ static tess_status transpose(tess_ctx *ctx, const tess_matrix *A, int64_t *from,
     tess_counts_to_offsets(B->row_offsets, B->block_rows);
     memcpy(next, B->row_offsets, (size_t)B->block_rows * sizeof *next);
     tess_for_rows(ctx, B->row_offsets, B->block_rows, place_blocks, &job);
-    *out = B;
-    B = NULL;
 cleanup:
     tess_free(ctx, next);
-    tess_matrix_destroy(B);
-    return status;
+    return TESS_DELIVER(status, B, tess_matrix_destroy, out);
 }
 
 tess_status tess_matrix_transpose(tess_ctx *ctx, const tess_matrix *A, tess_matrix **out)
 {
-    if (!ctx || !A || !out)
-        return tess_null_argument(ctx, __func__);
-    return transpose(ctx, A, NULL, out);
-}
-
-tess_status tess_matrix_transpose_pattern(tess_ctx *ctx, const tess_matrix *A, int64_t *from,
-                                          tess_matrix **out)
-{
-    return transpose(ctx, A, from, out);
+    TESS_NEED(ctx, ctx && A && out);
+    return tess_matrix_transpose_pattern(ctx, A, NULL, out);
 }
 
 static void negate_imaginary(void *arg, tess_range range)
@@ -104,8 +95,7 @@ static void negate_imaginary(void *arg, tess_range range)
 
 tess_status tess_matrix_conjugate_transpose(tess_ctx *ctx, const tess_matrix *A, tess_matrix **out)
 {
-    if (!ctx || !A || !out)
-        return tess_null_argument(ctx, __func__);
+    TESS_NEED(ctx, ctx && A && out);
     tess_matrix *B;
     TESS_TRY(tess_matrix_transpose(ctx, A, &B));
     if (tess_is_complex(B->type))

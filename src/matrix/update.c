@@ -3,8 +3,6 @@
  * One merge of A's rows (merge.h) along B's blocks finds an entry without a place; only then a
  * second one writes, so a failure leaves B as it was. Nothing is counted, allocated or sorted.
  */
-#include <inttypes.h>
-
 #include "matrix/merge.h"
 
 /* Walks block rows *row..last-1 of B and copies if `write`. Stops at the first entry of A outside

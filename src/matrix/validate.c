@@ -1,6 +1,4 @@
 /* Checks BSR arrays against the rules of matrix.h and names the first fault. */
-#include <inttypes.h>
-
 #include "matrix/matrix.h"
 
 static tess_status check_offsets(tess_ctx *ctx, const tess_matrix_view *A)
@@ -46,27 +44,25 @@ static tess_status report(tess_ctx *ctx, const tess_matrix_view *A, int64_t row,
                      unit, row, k, A->columns[k], A->columns[k - 1]);
 }
 
-struct find_bad_row {
+struct arrays {
     const tess_matrix_view *A;
     bool sorted;
-    int64_t *bad_row;
 };
 
-static void find_bad_row(void *arg, tess_range range)
+static int64_t find_bad_row(const void *from, tess_range range)
 {
-    const struct find_bad_row *job = arg;
-    int64_t bad_row = INT64_MAX;
+    const struct arrays *in = from;
     for (int64_t row = range.first; row < range.last; row++)
-        if (row < bad_row && first_fault(job->A, row, job->sorted) >= 0)
-            bad_row = row;
-    tess_lower(job->bad_row, bad_row);
+        if (first_fault(in->A, row, in->sorted) >= 0)
+            return row;
+    return INT64_MAX;
 }
 
 tess_status tess_matrix_validate(tess_ctx *ctx, const tess_matrix_view *A, bool sorted)
 {
     TESS_TRY(check_offsets(ctx, A));
-    int64_t bad_row = INT64_MAX;
-    tess_for(ctx, A->block_rows, find_bad_row, &(struct find_bad_row){A, sorted, &bad_row});
+    const int64_t bad_row =
+        tess_reduce(ctx, A->block_rows, TESS_LEAST, find_bad_row, &(struct arrays){A, sorted});
     if (bad_row < INT64_MAX)
         return report(ctx, A, bad_row, first_fault(A, bad_row, sorted));
     return TESS_OK;

@@ -17,6 +17,11 @@ static const double margin = 0.99;
  * champion's shortest time. A CPU's times are less quiet than those of an asynchronous device. */
 static const double clear_margin = 0.85, clear_margin_asynchronous = 0.985;
 
+/* A format is out when this many of its kernels have run, none within so many times the champion's
+ * time: kernels of one format of a CPU differ by less. Kernels of a GPU differ by more. */
+enum { FORMAT_KERNELS = 2 };
+static const double format_limit = 1.3;
+
 static const tess_product spmv = {.kind = TESS_PRODUCT_SPMV};
 
 static double median(const tess_contestant *c)
@@ -42,6 +47,24 @@ static bool has_run(const tess_search *search, const char *format)
             strcmp(search->trials[i].candidate.format, format) == 0)
             return true;
     return false;
+}
+
+bool tess_duel_format_is_out(const tess_arena *a, int64_t champion, int64_t challenger)
+{
+    const tess_search *search = a->search;
+    const tess_candidate *c = &search->trials[challenger].candidate;
+    int slow = 0;
+    if (a->device->backend->asynchronous || search->effort == TESS_EFFORT_EXHAUSTIVE || c->naive)
+        return false;
+    for (int64_t i = 0; i < challenger; i++) {
+        const tess_trial *t = &search->trials[i];
+        if (t->seconds <= 0 || strcmp(t->candidate.format, c->format) != 0)
+            continue;
+        if (t->seconds <= format_limit * search->trials[champion].seconds)
+            return false;
+        slow++;
+    }
+    return slow >= FORMAT_KERNELS;
 }
 
 /* The most products that a batch of a plan on this format runs before those that count. */

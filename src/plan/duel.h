@@ -36,6 +36,8 @@ enum { TESS_MEASURE_PRODUCTS = 60 };
 tess_status tess_duel_batch(tess_arena *a, tess_contestant *c);
 /* Whether `batches` more of the two are within the budget of products. */
 bool tess_duel_room(const tess_arena *a, int64_t champion, int64_t challenger, int64_t batches);
+/* Whether the challenger's format is too slow to try more kernels on it: products are few. */
+bool tess_duel_format_is_out(const tess_arena *a, int64_t champion, int64_t challenger);
 /* Whether the challenger wins; the champion has run a batch before. */
 tess_status tess_duel(tess_arena *a, tess_contestant *champion, tess_contestant *challenger,
                       bool *won);

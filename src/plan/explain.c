@@ -169,10 +169,15 @@ static void add_regrouping(tess_plan *plan)
     ADD(plan, "regroup %s\n", r->reason);
     if (r->in_place)
         ADD(plan, "        the groups follow each other: nothing is permuted\n");
+    else if (r->fused[0])
+        ADD(plan, "        the kernel reads x and writes y by fields: nothing is permuted\n");
     else
         ADD(plan, "        x and y are permuted in %s: %.3g MB a product, predicted %s\n",
             r->fields > 0 ? "passes without a list of rows" : "passes", 1e-6 * passes,
             milliseconds(r->pass_seconds, text));
+    if (r->fused[0] && r->instead_of[0])
+        ADD(plan, "        %s alone would be faster, with its passes it is slower\n",
+            r->instead_of);
     if (r->near)
         ADD(plan, "        groups are in reverse Cuthill-McKee order: neighbours were far apart\n");
     if (r->plain_seconds > 0)

@@ -53,50 +53,6 @@ static bool worth_a_glance(const tess_matrix *A, const tess_device *device,
            tess_matrix_spmv_bytes(A) >= TESS_TUNER_LEAST_BYTES;
 }
 
-/* ---- Price ---- */
-
-/* What B's plan is expected to take: what an estimate takes, or the candidate of fewest bytes where
- * times cannot be compared (A's plan was chosen by a search, which may have found half storage). */
-static tess_status estimate(const tess_matrix *B, tess_device *device, bool fewest_bytes,
-                            tess_candidate *out)
-{
-    static const tess_plan_options any = {.effort = TESS_EFFORT_ESTIMATE};
-    tess_search search = {.effort = TESS_EFFORT_ESTIMATE};
-    *out = (tess_candidate){0};
-    TESS_TRY(tess_search_list(&search, device, B, &any));
-    if (search.count > 0)
-        *out = search.trials[0].candidate;
-    for (int i = 1; i < search.count && (fewest_bytes || out->predicted <= 0); i++)
-        if (search.trials[i].candidate.bytes < out->bytes)
-            *out = search.trials[i].candidate;
-    tess_free(device->ctx, search.trials);
-    return TESS_OK;
-}
-
-static double pass_bytes(const tess_matrix *A, const tess_regrouped *r)
-{
-    const double value = (double)tess_type_size(A->type);
-    return r->in_place ? 0 : 2 * (2 * value + (r->fields > 0 ? 0 : 4)) * (double)A->rows;
-}
-
-double tess_regrouped_bytes(const tess_plan *plan)
-{
-    return plan->inner ? pass_bytes(plan->matrix, tess_regrouped_of(plan)) : 0;
-}
-
-/* The passes are as fast as those of a solver. */
-static double pass_seconds(const tess_matrix *A, tess_device *device, const tess_regrouped *r,
-                           double product_bytes)
-{
-    const tess_model *model = tess_device_performance(device);
-    const double bytes = pass_bytes(A, r);
-    const tess_model_load load = {.name = TESS_MODEL_VECTORS,
-                                  .type = A->type,
-                                  .bytes = bytes,
-                                  .working = bytes + product_bytes};
-    return model && bytes > 0 ? tess_model_seconds(model, &load, false) : 0;
-}
-
 /* ---- Making ---- */
 
 /* Both lists of rows, and whether there is anything to permute. */
@@ -125,12 +81,57 @@ static tess_status send_rows(int64_t rows, tess_regrouped *r)
     return TESS_OK;
 }
 
-/* Buffers for one vector, so that a product does not allocate. */
+/* Another trial of the inner plan's search in its place, where that is faster because it needs no
+ * passes, of which the search did not know. The search stays, as an explanation. */
+static tess_status choose_without_passes(const tess_matrix *A, tess_regrouped *r, tess_plan **inner)
+{
+    tess_search *search = (*inner)->search;
+    tess_plan *other;
+    if (!search || !search->open || r->in_place)
+        return TESS_OK;
+    const int64_t best = tess_regrouped_fastest(A, r, search);
+    if (best == search->chosen)
+        return TESS_OK;
+    const tess_candidate *c = &search->trials[best].candidate;
+    const tess_plan_options options = {
+        .format = c->format, .kernel = c->kernel, .params = c->params};
+    const tess_kept_error kept = tess_error_keep(A->ctx);
+    const tess_status status =
+        tess_plan_prepare(A->ctx, r->matrix, r->real, &options, false, &other);
+    if (status == TESS_ERR_MEMORY)
+        return status;
+    tess_error_restore(A->ctx, &kept);
+    if (status != TESS_OK)
+        return TESS_OK;
+    search->chosen = best;
+    other->search = search;
+    other->moves = c->bytes;
+    other->memory = c->memory;
+    memcpy(r->instead_of, (*inner)->kernel, sizeof r->instead_of);
+    (*inner)->search = NULL;
+    tess_plan_destroy(*inner);
+    *inner = other;
+    return TESS_OK;
+}
+
+/* Whether y = A x needs no passes: the inner plan exists now. */
+static tess_status fuse(tess_regrouped *r, tess_plan *inner)
+{
+    const tess_backend *real = r->real->backend;
+    bool has = false;
+    if (r->fields > 0 && !r->in_place && real->fields_open)
+        TESS_TRY(real->fields_open(inner, &has));
+    r->fused[0] = r->fused[1] = has;
+    return TESS_OK;
+}
+
+/* Buffers of the passes for one vector, so that a product does not allocate. */
 static tess_status reserve(tess_ctx *ctx, const tess_matrix *A, tess_regrouped *r)
 {
     const tess_backend *real = r->real->backend;
-    const size_t bytes = (size_t)A->rows * tess_type_size(A->type);
-    for (int i = TESS_REGROUPED_X; i <= TESS_REGROUPED_Y && !r->in_place && bytes > 0; i++) {
+    const bool passes = tess_regrouped_pass_bytes(A, r) > 0;
+    const size_t bytes = passes ? (size_t)A->rows * tess_type_size(A->type) : 0;
+    for (int i = TESS_REGROUPED_X; i <= TESS_REGROUPED_Y && bytes > 0; i++) {
         tess_regrouped_buffer *b = real->owns ? &r->local[i] : &r->host[i];
         TESS_TRY(real->owns ? real->memory_alloc(r->real, bytes, &b->data)
                             : tess_alloc_bytes(ctx, (int64_t)bytes, 1, &b->data));
@@ -176,7 +177,8 @@ static double memory_of(const tess_matrix *A, const tess_regrouped *r, const tes
     const double value = (double)tess_type_size(A->type), rows = (double)A->rows;
     const tess_matrix *B = r->matrix;
     return inner->memory + value * (double)tess_matrix_stored(B) + 4 * (double)B->blocks +
-           8 * (double)(B->block_rows + 1) + (r->in_place ? 8 : 8 + 2 * value) * rows;
+           8 * (double)(B->block_rows + 1) +
+           (tess_regrouped_pass_bytes(A, r) > 0 ? 8 + 2 * value : 8) * rows;
 }
 
 /* The inner plan, and the plan around it, which takes over r. */
@@ -188,9 +190,12 @@ static tess_status wrap(tess_ctx *ctx, const tess_matrix *A, const tess_plan_opt
     tess_status status;
     inside.regroup = TESS_REGROUP_OFF;
     TESS_TRY_CLEAN(tess_plan_create(ctx, r->matrix, r->real, &inside, &inner));
+    TESS_TRY_CLEAN(choose_without_passes(A, r, &inner));
     TESS_TRY_CLEAN(send_rows(A->rows, r));
+    TESS_TRY_CLEAN(fuse(r, inner));
     TESS_TRY_CLEAN(reserve(ctx, A, r));
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, 1, &plan));
+    const double passes = tess_regrouped_pass_bytes(A, r);
     *plan = (tess_plan){.ctx = ctx,
                         .device = &r->device,
                         .matrix = A,
@@ -201,13 +206,13 @@ static tess_status wrap(tess_ctx *ctx, const tess_matrix *A, const tess_plan_opt
                         .inner = inner,
                         .named = inner->named,
                         .one_vector = inner->one_vector,
-                        .moves = inner->moves > 0 ? inner->moves + pass_bytes(A, r) : 0,
+                        .moves = inner->moves > 0 ? inner->moves + passes : 0,
                         .memory = memory_of(A, r, inner)};
     memcpy(plan->format, inner->format, sizeof plan->format);
     memcpy(plan->kernel, inner->kernel, sizeof plan->kernel);
     memcpy(plan->params, inner->params, sizeof plan->params);
     tess_word_open(&plan->turn);
-    r->pass_seconds = pass_seconds(A, r->real, r, inner->moves);
+    r->pass_seconds = tess_regrouped_pass_seconds(A, r, inner->moves);
     *out = plan;
     return TESS_OK;
 cleanup:
@@ -246,14 +251,16 @@ static tess_status predicted_to_pay(tess_plan *plain, tess_regrouped *r, bool *p
 {
     tess_candidate B;
     const tess_candidate A = tess_plan_priced(plain);
-    TESS_TRY(estimate(r->matrix, r->real, A.predicted <= 0, &B));
-    const double passes = pass_seconds(plain->matrix, r->real, r, B.bytes);
+    TESS_TRY(tess_regrouped_estimate(plain->matrix, r, A.predicted <= 0, &B));
+    const bool fuses = tess_regrouped_fuses(r, &B);
+    const double passes = fuses ? 0 : tess_regrouped_pass_seconds(plain->matrix, r, B.bytes);
+    const double pass_bytes = fuses ? 0 : tess_regrouped_pass_bytes(plain->matrix, r);
     const double regrouped = tess_candidate_doubted(&B) + passes;
     r->plain_seconds = A.predicted;
     if (A.predicted > 0 && B.predicted > 0)
         *pays = regrouped < PAYS * A.predicted;
     else
-        *pays = B.bytes + pass_bytes(plain->matrix, r) < PAYS * A.bytes;
+        *pays = B.bytes + pass_bytes < PAYS * A.bytes;
     tess_log(plain->ctx, "regroup: %s; predicted %.3g ms instead of %.3g ms: %s", r->reason,
              1e3 * regrouped, 1e3 * A.predicted, *pays ? "tried" : "not taken");
     return TESS_OK;

@@ -6,7 +6,8 @@
  * Row i of B is row order[i] of A. The plan's matrix, vectors and values are the caller's, in the
  * caller's numbering; plan->inner is a plan of B on the same device. Its backend is the device's
  * with other products: each brings x into the new order and y back, in two passes over vectors.
- * Where groups already follow each other in A, nothing moves and there are no passes.
+ * Where groups already follow each other in A, nothing moves and there are no passes. Nor are there
+ * for fields where the inner kernel reads x and writes y by fields itself: the product is `fused`.
  */
 #pragma once
 
@@ -28,6 +29,8 @@ typedef struct tess_regrouped {
     int32_t block, fields;
     bool in_place;          /* the order is A's own */
     bool near;              /* groups were brought into an order of their own */
+    bool fused[2];          /* of A, of A^T: products of one vector have no passes */
+    char instead_of[64];    /* the kernel that the search chose, which has passes; "": the same */
     int32_t *source[2];     /* [0]: A's row of each row of B; [1]: B's row of each row of A */
     void *device_source[2]; /* the same in the device's memory; NULL: there is none, or fields */
     double seconds;         /* detection, conversion and the inner plan */
@@ -49,8 +52,26 @@ static inline tess_regrouped *tess_regrouped_of(const tess_plan *plan)
  * is, and is replaced where regrouping is predicted to pay and, if anything may be run, does. */
 tess_status tess_plan_regroup(tess_ctx *ctx, const tess_matrix *A, tess_device *device,
                               const tess_plan_options *options, tess_plan **plan);
-/* What the passes of one product move: x and y once in and once out, and the lists of rows. */
+
+/* ---- regrouped_price.c ---- */
+
+/* What the passes of one product move: x and y once in and once out, and the lists of rows. 0 where
+ * there are none. */
 double tess_regrouped_bytes(const tess_plan *plan);
+double tess_regrouped_pass_bytes(const tess_matrix *A, const tess_regrouped *r);
+/* Their predicted time beside a product of so many bytes; 0: the model does not know it. */
+double tess_regrouped_pass_seconds(const tess_matrix *A, const tess_regrouped *r,
+                                   double product_bytes);
+/* Whether a candidate for B is expected to need none. */
+bool tess_regrouped_fuses(const tess_regrouped *r, const tess_candidate *c);
+/* Of a search for B's plan, the chosen trial, or one that needs no passes and is therefore faster:
+ * by measured times where the chosen one was measured, else by predicted ones. */
+int64_t tess_regrouped_fastest(const tess_matrix *A, const tess_regrouped *r,
+                               const tess_search *search);
+/* What B's plan is expected to take: what an estimate takes, or the candidate of fewest bytes where
+ * times cannot be compared (A's plan was chosen by a search, which may have found half storage). */
+tess_status tess_regrouped_estimate(const tess_matrix *A, const tess_regrouped *r,
+                                    bool fewest_bytes, tess_candidate *out);
 
 /* ---- regrouped_values.c ---- */
 

@@ -1,9 +1,10 @@
-/* Products of a regrouped plan: passes around the inner plan's (regrouped.h).
+/* Products of a regrouped plan: passes around the inner plan's, or none (regrouped.h).
  *
  * Vectors in the memory of a device are permuted there, in the plan's stream, those in the host's
  * memory by the host. The inner product takes either. Buffers for one vector are made with the
  * plan, those for several at the first product with so many.
  */
+#include "plan/products.h"
 #include "plan/regrouped.h"
 
 /* ---- Where vectors are ---- */
@@ -138,32 +139,88 @@ static tess_status bring(tess_plan *plan, int which, const void *from, const vec
 
 /* ---- Products ---- */
 
+/* A product of the inner plan with vectors by fields. */
+typedef struct by_fields {
+    tess_product_call call; /* comes first */
+    bool *has;              /* whether the kernel that was asked last has such a product */
+} by_fields;
+
+static tess_status run_by_fields(tess_plan *inner, const tess_product_call *c)
+{
+    const tess_fields_product product = {.transpose = c->operation != TESS_OPERATION_NONE,
+                                         .alpha = c->alpha,
+                                         .beta = c->beta,
+                                         .x = c->x,
+                                         .w = c->w,
+                                         .y = c->y,
+                                         .dot = c->dot};
+    bool *has = ((const by_fields *)c)->has;
+    TESS_TRY(inner->device->backend->fields_multiply(inner, &product, has));
+    return *has ? TESS_OK : TESS_ERR_UNSUPPORTED;
+}
+
+/* The product without passes. *done is false where there is none, or where the driver refuses it as
+ * the inner plan's first product: with passes another kernel may take the place of the inner one.
+ */
+static tess_status multiply_by_fields(tess_plan *plan, const tess_product_call *call, bool *done)
+{
+    bool has = tess_regrouped_of(plan)->fused[call->operation != TESS_OPERATION_NONE];
+    *done = false;
+    if (!has)
+        return TESS_OK;
+    const tess_kept_error kept = tess_error_keep(plan->ctx);
+    by_fields product = {*call, &has};
+    product.call.run = run_by_fields;
+    const tess_status status = tess_plan_perform(plan->inner, &product.call);
+    *done = has && (status != TESS_ERR_DEVICE || plan->inner->proven);
+    if (*done)
+        return status;
+    tess_error_restore(plan->ctx, &kept);
+    return TESS_OK;
+}
+
+/* The product has run with passes, and will from now on. */
+static void take_passes(tess_plan *plan, tess_operation operation)
+{
+    bool *fused = tess_regrouped_of(plan)->fused;
+    const bool moves_more = fused[0] && operation == TESS_OPERATION_NONE && plan->moves > 0;
+    fused[operation != TESS_OPERATION_NONE] = false;
+    plan->moves += moves_more ? tess_regrouped_bytes(plan) : 0;
+}
+
 typedef tess_status (*vector_product)(tess_plan *plan, double alpha, const void *x, double beta,
                                       void *y);
 
-static tess_status multiply(tess_plan *plan, vector_product run, double alpha, const void *x,
-                            double beta, void *y)
+static tess_status multiply(tess_plan *plan, tess_operation operation, vector_product run,
+                            double alpha, const void *x, double beta, void *y)
 {
     const tess_regrouped *r = tess_regrouped_of(plan);
     void *taken, *result;
+    bool done;
     if (r->in_place || plan->matrix->rows == 0)
         return run(plan->inner, alpha, x, beta, y);
+    const tess_product_call call = {
+        .operation = operation, .alpha = alpha, .x = x, .beta = beta, .y = y};
+    TESS_TRY(multiply_by_fields(plan, &call, &done));
+    if (done)
+        return TESS_OK;
     TESS_TRY(bring(plan, TESS_REGROUPED_X, x, &one, &taken));
     TESS_TRY(need(plan, TESS_REGROUPED_Y, is_local(r, y), bytes_of(plan, 1), &result));
     TESS_TRY(run(plan->inner, alpha, taken, 0, result));
+    take_passes(plan, operation);
     return move(plan, true, result, &one, y, &one, beta);
 }
 
 static tess_status spmv(tess_plan *plan, double alpha, const void *x, double beta, void *y)
 {
-    return multiply(plan, tess_spmv, alpha, x, beta, y);
+    return multiply(plan, TESS_OPERATION_NONE, tess_spmv, alpha, x, beta, y);
 }
 
 /* B^T is A^T in the same order. */
 static tess_status spmv_transpose(tess_plan *plan, double alpha, const void *x, double beta,
                                   void *y)
 {
-    return multiply(plan, tess_spmv_transpose, alpha, x, beta, y);
+    return multiply(plan, TESS_OPERATION_TRANSPOSE, tess_spmv_transpose, alpha, x, beta, y);
 }
 
 /* y and w are brought too: the dot product is the inner one's. */
@@ -172,8 +229,14 @@ static tess_status spmv_dot(tess_plan *plan, double alpha, const void *x, double
 {
     const tess_regrouped *r = tess_regrouped_of(plan);
     void *taken, *result, *factor = NULL;
+    bool done;
     if (r->in_place || plan->matrix->rows == 0)
         return tess_spmv_dot(plan->inner, alpha, x, beta, y, w, dot);
+    const tess_product_call call = {
+        .alpha = alpha, .x = x, .beta = beta, .y = y, .w = w, .dot = dot};
+    TESS_TRY(multiply_by_fields(plan, &call, &done));
+    if (done)
+        return TESS_OK;
     TESS_TRY(bring(plan, TESS_REGROUPED_X, x, &one, &taken));
     if (beta == 0)
         TESS_TRY(need(plan, TESS_REGROUPED_Y, is_local(r, y), bytes_of(plan, 1), &result));
@@ -184,6 +247,7 @@ static tess_status spmv_dot(tess_plan *plan, double alpha, const void *x, double
     else if (w && w != y)
         TESS_TRY(bring(plan, TESS_REGROUPED_W, w, &one, &factor));
     TESS_TRY(tess_spmv_dot(plan->inner, alpha, taken, beta, result, factor, dot));
+    take_passes(plan, TESS_OPERATION_NONE);
     return move(plan, true, result, &one, y, &one, 0);
 }
 
@@ -256,6 +320,8 @@ tess_backend tess_regrouped_table(const tess_backend *real)
     table.explain = NULL;
     table.host_values = NULL;
     table.space = table.part_space = NULL;
+    table.fields_open = NULL;
+    table.fields_multiply = NULL;
     table.multigrid = NULL;
     table.candidates = NULL;
     table.costs = NULL;

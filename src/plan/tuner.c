@@ -105,6 +105,8 @@ static tess_status fight(tess_arena *a, tess_contestant *champion)
     search->trials[champion->trial].state = TESS_TRIAL_TIMED;
     for (int64_t i = champion->trial + 1;
          i < search->count && budget_left(a, champion->trial, i, start); i++) {
+        if (tess_duel_format_is_out(a, champion->trial, i))
+            continue;
         if (tess_progress(a->ctx, "planning", (double)i, (double)search->count) != TESS_OK) {
             search->cancelled = true;
             break;

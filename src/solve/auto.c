@@ -308,13 +308,17 @@ static void check_system(const climb *c, const automatic *a, tess_system *end)
                         (long long)a->look.not_finite_row);
         return;
     }
-    for (int64_t i = 0; a->look.zero_rows > 0 && a->look.square && i < A->rows; i++)
-        if (a->zero[i] && fabs(tess_get(c->b, A->type, i)) > tess_rounds_threshold(&c->rounds)) {
+    for (int64_t i = 0; a->look.zero_rows > 0 && a->look.square && i < A->rows; i++) {
+        const tess_complex b = tess_get_complex(c->b, A->type, i);
+        const double size = hypot(b.re, b.im);
+        if (a->zero[i] && size > tess_rounds_threshold(&c->rounds)) {
             tess_system_end(end, TESS_REASON_BREAKDOWN,
-                            "row %lld of A is 0, but b there is %.3g: no x solves this",
-                            (long long)i, tess_get(c->b, A->type, i));
+                            "row %lld of A is 0, but %s there is %.3g: no x solves this",
+                            (long long)i, a->look.complex ? "|b|" : "b",
+                            a->look.complex ? size : b.re);
             return;
         }
+    }
 }
 
 static tess_status run(climb *c)

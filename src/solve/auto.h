@@ -13,7 +13,8 @@ enum { TESS_RUNGS_MAX = 12, TESS_SPEC_MAX = 160, TESS_MARKS = 512 };
 typedef struct tess_look_at {
     int64_t rows, entries;
     bool square; /* before it was padded */
-    bool symmetric, positive_diagonal;
+    bool complex;
+    bool symmetric, positive_diagonal; /* of a complex matrix: Hermitian, real and positive */
     bool strong_diagonal;   /* no diagonal entry is less than a thousandth of its row's largest */
     int64_t not_finite_row; /* the first with an entry that is not finite; -1: none */
     int64_t zero_rows, zero_row, zero_columns, zero_column; /* how many, and the first */

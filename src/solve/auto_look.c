@@ -14,36 +14,54 @@ static void look_at_row(const tess_matrix *A, int64_t row, bool *used, bool *zer
                         tess_look_at *look)
 {
     const int64_t height = A->block_height, width = A->block_width, at = row / height;
-    double largest = 0, diagonal = 0;
+    double largest = 0;
+    tess_complex diagonal = {0, 0};
     for (int64_t k = A->row_offsets[at]; k < A->row_offsets[at + 1]; k++)
         for (int64_t j = 0; j < width; j++) {
             const int64_t column = A->columns[k] * width + j;
-            const double value = tess_matrix_value(A, (k * width + j) * height + row % height);
-            if (column >= A->cols || value == 0)
+            const tess_complex value =
+                tess_matrix_complex_value(A, (k * width + j) * height + row % height);
+            const double size = look->complex ? hypot(value.re, value.im) : fabs(value.re);
+            if (column >= A->cols || size == 0)
                 continue;
             used[column] = true;
             look->entries++;
-            if (!isfinite(value) && look->not_finite_row < 0)
+            if (!isfinite(size) && look->not_finite_row < 0)
                 look->not_finite_row = row;
-            largest = fmax(largest, fabs(value));
+            largest = fmax(largest, size);
             if (column == row)
                 diagonal = value;
         }
+    const double on_diagonal = hypot(diagonal.re, diagonal.im);
     zero[row] = largest == 0;
     if (zero[row] && look->zero_rows++ == 0)
         look->zero_row = row;
-    look->positive_diagonal &= diagonal > 0;
-    look->strong_diagonal &= fabs(diagonal) >= 1e-3 * largest && diagonal != 0;
+    look->positive_diagonal &= diagonal.re > 0 && diagonal.im == 0;
+    look->strong_diagonal &= on_diagonal >= 1e-3 * largest && on_diagonal != 0;
+}
+
+/* Whether A is symmetric but for rounding, or of complex numbers exactly Hermitian. */
+static tess_status look_at_mirrors(tess_ctx *ctx, const tess_matrix *A, bool *mirrored)
+{
+    int hermitian;
+    tess_symmetry symmetry;
+    if (tess_is_complex(A->type)) {
+        TESS_TRY(tess_matrix_hermitian(ctx, A, &hermitian));
+        *mirrored = hermitian;
+        return TESS_OK;
+    }
+    TESS_TRY(tess_matrix_symmetry(ctx, A, &symmetry));
+    *mirrored = symmetry.asymmetry < 1e-10;
+    return TESS_OK;
 }
 
 tess_status tess_look_at_matrix(tess_ctx *ctx, const tess_matrix *A, bool *zero, tess_look_at *out)
 {
     tess_look_at look = {
         .rows = A->rows, .positive_diagonal = true, .strong_diagonal = true, .not_finite_row = -1};
-    tess_symmetry symmetry;
     bool *used;
-    TESS_TRY(tess_matrix_symmetry(ctx, A, &symmetry));
-    look.symmetric = symmetry.asymmetry < 1e-10;
+    look.complex = tess_is_complex(A->type);
+    TESS_TRY(look_at_mirrors(ctx, A, &look.symmetric));
     TESS_TRY(TESS_CALLOC(ctx, A->cols, &used));
     for (int64_t row = 0; row < A->rows; row++)
         look_at_row(A, row, used, zero, &look);
@@ -92,6 +110,27 @@ static void add_plain(const tess_look_at *look, ladder *to)
         add(to, TESS_FOR_ANY, PATTERN, 100 + root, "a diagonal to start from", "bicgstab:pc=ilu0");
 }
 
+/* Complex matrices, which are neither scaled nor reordered. */
+static void add_complex(const tess_look_at *look, ladder *to)
+{
+    const int64_t root = (int64_t)sqrt((double)look->rows);
+    const bool positive = look->symmetric && look->positive_diagonal;
+    if (positive)
+        add(to, TESS_FOR_DEFINITE, VECTORS, 500 + 2 * root, "Hermitian with a positive diagonal",
+            "cg:pc=bjacobi");
+    if (positive)
+        add(to, TESS_FOR_DEFINITE, PATTERN, 500 + 2 * root, "a better preconditioner", "cg:pc=ick");
+    if (look->symmetric)
+        add(to, positive ? TESS_FOR_INDEFINITE : TESS_FOR_ANY, VECTORS, 200 + 2 * root,
+            "Hermitian, not definite", "minres");
+    if (!positive && look->strong_diagonal)
+        add(to, TESS_FOR_ANY, PATTERN, 100 + root, "a diagonal to start from", "bicgstab:pc=ilu0");
+    add(to, TESS_FOR_ANY, THRESHOLD, 300, "fill-in by size", "gmres:restart=60,pc=ilut");
+    add(to, TESS_FOR_ANY, THRESHOLD, 300, "more fill",
+        "gmres:restart=60,pc=ilut,drop=1e-6,fill=50");
+    add(to, TESS_FOR_ANY, VECTORS, 1000, "no preconditioner", "gmres:restart=200");
+}
+
 int tess_make_ladder(const tess_look_at *look, bool host, double memory, tess_rung *rungs)
 {
     static const char arranged[] = "gmres:restart=60,pc=ilut,pivot=0.1,scale=match,order=rcm";
@@ -101,7 +140,13 @@ int tess_make_ladder(const tess_look_at *look, bool host, double memory, tess_ru
     char spec[TESS_SPEC_MAX];
     ladder to = {.rungs = rungs};
     if (!look->square) {
-        add(&to, TESS_FOR_ANY, VECTORS, INT64_MAX / 2, "not square: the least |b - Ax|", least);
+        add(&to, TESS_FOR_ANY, VECTORS, INT64_MAX / 2, "not square: the least |b - Ax|",
+            look->complex ? "lsqr" : least);
+        return to.count;
+    }
+    if (look->complex) {
+        add_complex(look, &to);
+        add(&to, TESS_FOR_ANY, VECTORS, 10000, "singular, perhaps: the least |b - Ax|", "lsqr");
         return to.count;
     }
     if (direct && small)

@@ -118,12 +118,13 @@ tess_status tess_pc_create(tess_plan *plan, const char *spec, tess_preconditione
     const tess_matrix *A = plan->matrix;
     if (!spec || !out)
         return tess_null_argument(ctx, __func__);
-    TESS_TRY(tess_refuse_complex(ctx, __func__, A->type));
     if (A->rows != A->cols)
         return tess_fail(ctx, TESS_ERR_ARGUMENT,
                          "a preconditioner needs a square matrix, not %lld x %lld",
                          (long long)A->rows, (long long)A->cols);
     TESS_TRY(parse(ctx, spec, &options));
+    if (tess_is_complex(A->type))
+        TESS_TRY(tess_complex_check_pc(plan, options.ops));
     if (plan->device->backend->matrix_free && !options.ops->identity)
         return tess_fail(ctx, TESS_ERR_UNSUPPORTED,
                          "pc=%s is made of entries, and the caller's operator has none",

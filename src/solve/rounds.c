@@ -27,8 +27,10 @@ static tess_status append_history(tess_rounds *f, const tess_result *inner)
 }
 
 /* The root of the sum of squares, which may themselves be beyond what a double holds. */
-static double norm_of_values(const void *v, tess_type type, int64_t count)
+static double norm_of_values(const void *v, tess_type scalar, int64_t scalars)
 {
+    const tess_type type = tess_real_type(scalar);
+    const int64_t count = tess_reals(scalar, scalars);
     double largest = 0, sum = 0;
     for (int64_t i = 0; i < count; i++) {
         const double value = tess_get(v, type, i);
@@ -51,8 +53,9 @@ static double norm_of(const tess_plan *plan, const void *v)
 
 static void scale_vector(const tess_plan *plan, int exponent, const void *from, void *to)
 {
-    for (int64_t i = 0; i < plan->matrix->rows; i++)
-        tess_put(to, plan->matrix->type, i, ldexp(tess_get(from, plan->matrix->type, i), exponent));
+    const tess_type type = tess_real_type(plan->matrix->type);
+    for (int64_t i = 0; i < tess_reals(plan->matrix->type, plan->matrix->rows); i++)
+        tess_put(to, type, i, ldexp(tess_get(from, type, i), exponent));
 }
 
 /* Methods square the norm of r. Where the square is beyond the range of double, r and d are
@@ -122,6 +125,26 @@ static void residual_of_row(const tess_matrix *A, int64_t block_row, const void 
     }
 }
 
+/* The same of complex numbers. */
+static void complex_residual_of_row(const tess_matrix *A, int64_t block_row, const void *b,
+                                    const void *x, void *r)
+{
+    const int64_t height = A->block_height, width = A->block_width;
+    for (int64_t i = 0; i < height && block_row * height + i < A->rows; i++) {
+        const int64_t row = block_row * height + i;
+        const tess_complex right = tess_get_complex(b, A->type, row);
+        long double re = right.re, im = right.im;
+        for (int64_t k = A->row_offsets[block_row]; k < A->row_offsets[block_row + 1]; k++)
+            for (int64_t j = 0; j < width && A->columns[k] * width + j < A->cols; j++) {
+                const tess_complex a = tess_matrix_complex_value(A, (k * width + j) * height + i);
+                const tess_complex at = tess_get_complex(x, A->type, A->columns[k] * width + j);
+                re -= (long double)a.re * at.re - (long double)a.im * at.im;
+                im -= (long double)a.re * at.im + (long double)a.im * at.re;
+            }
+        tess_put_complex(r, A->type, row, (tess_complex){(double)re, (double)im});
+    }
+}
+
 struct residual_of_rows {
     const tess_matrix *A;
     const void *b, *x;
@@ -131,8 +154,9 @@ struct residual_of_rows {
 static void residual_of_rows(void *arg, tess_range rows)
 {
     const struct residual_of_rows *job = arg;
+    const bool complex = tess_is_complex(job->A->type);
     for (int64_t row = rows.first; row < rows.last; row++)
-        residual_of_row(job->A, row, job->b, job->x, job->r);
+        (complex ? complex_residual_of_row : residual_of_row)(job->A, row, job->b, job->x, job->r);
 }
 
 tess_status tess_rounds_residual(tess_rounds *f, const void *b, const void *x, void *r,
@@ -166,7 +190,11 @@ static tess_status find_normal(const tess_rounds *f, const void *r, double *norm
     TESS_TRY(tess_plan_norm(plan, &norm));
     TESS_TRY(tess_alloc_bytes(plan->ctx, plan->matrix->cols, tess_type_size(plan->matrix->type),
                               &product));
-    const tess_status status = tess_spmv_transpose(plan, 1, r, 0, product);
+    const tess_status status =
+        tess_is_complex(plan->matrix->type)
+            ? tess_spmv_complex(plan, TESS_OPERATION_CONJUGATE_TRANSPOSE, (tess_complex){1, 0}, r,
+                                (tess_complex){0, 0}, product)
+            : tess_spmv_transpose(plan, 1, r, 0, product);
     const double scale = norm * norm_of(plan, r);
     *normal = scale > 0 ? norm_of(plan, product) / scale : 0;
     tess_free(plan->ctx, product);

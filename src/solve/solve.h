@@ -11,6 +11,17 @@
 
 tess_status tess_solve_options_parse(tess_ctx *ctx, const char *spec, tess_solve_options *options);
 
+/* Appends a name to "cg, bicg and gmres", of which so many more are to come. */
+void tess_append_name(char *text, size_t size, const char *name, int left);
+
+/* ---- complex.c: what solvers take of complex matrices ---- */
+
+/* Fails, and names what would do, where method, preconditioner, options or device know real
+ * matrices only. */
+tess_status tess_complex_check(const tess_plan *plan, const tess_solve_options *options);
+/* The same of a preconditioner alone. */
+tess_status tess_complex_check_pc(const tess_plan *plan, const tess_pc_ops *pc);
+
 /* ---- solver.c ---- */
 
 /* Takes back preconditioner, lists and space: they are made again when they are needed. */

@@ -48,7 +48,7 @@ static void build_normal(tess_steps *s)
 /* All lists of steps, and the method's own state. */
 static tess_status build(tess_solver *solver)
 {
-    const tess_steps empty = {.ctx = solver->ctx};
+    const tess_steps empty = {.ctx = solver->ctx, .real_dots = solver->options.method->symmetric};
     TESS_TRY(TESS_CALLOC(solver->ctx, solver->cycle, &solver->loop));
     for (int64_t i = 0; i < solver->cycle; i++)
         solver->loop[i] = empty;
@@ -124,7 +124,8 @@ static tess_status make(tess_solver *solver)
     TESS_TRY(build(solver));
     if (method->least_squares)
         TESS_TRY(tess_plan_norm(solver->plan, &solver->norm));
-    TESS_TRY(TESS_ALLOC(solver->ctx, slots, &solver->slots));
+    TESS_TRY(
+        TESS_ALLOC(solver->ctx, tess_reals(solver->plan->matrix->type, slots), &solver->slots));
     TESS_TRY(open_space(solver, vectors, slots, 1, &solver->space));
     solver->made = true;
     return TESS_OK;
@@ -193,11 +194,12 @@ tess_status tess_solver_create_with(tess_plan *plan, const char *spec, const tes
     if (!out)
         return tess_null_argument(ctx, "tess_solver_create");
     tess_solve_options options;
-    TESS_TRY(tess_refuse_complex(ctx, "tess_solver_create", A->type));
     TESS_TRY(tess_solve_options_parse(ctx, spec ? spec : "auto", &options));
     if (M)
         TESS_TRY(tess_operator_take(ctx, M, &taken));
     TESS_TRY(check_given(plan, &options, M ? &taken : NULL));
+    if (tess_is_complex(A->type))
+        TESS_TRY(tess_complex_check(plan, &options));
     if (M) {
         options.pc.ops = &tess_pc_given;
         options.pc.caller = &taken;

@@ -59,19 +59,21 @@ static tess_status find_method(tess_ctx *ctx, const char *spec, size_t length,
                                   (size_t)count_names(tess_method_names)));
 }
 
+void tess_append_name(char *text, size_t size, const char *name, int left)
+{
+    tess_append(text, size, "%s%s", name, left > 1 ? ", " : left == 1 ? " and " : "");
+}
+
 /* "bicgstab and gmres": the methods with a choice of sides. */
 static void name_sided(char *text, size_t size)
 {
-    size_t left = 0;
+    int left = 0;
     for (size_t i = 0; tess_methods[i]; i++)
         left += tess_methods[i]->sides == TESS_SIDES_BOTH;
     text[0] = '\0';
     for (size_t i = 0; tess_methods[i]; i++)
         if (tess_methods[i]->sides == TESS_SIDES_BOTH)
-            tess_append(text, size, "%s%s", tess_methods[i]->name,
-                        --left > 1  ? ", "
-                        : left == 1 ? " and "
-                                    : "");
+            tess_append_name(text, size, tess_methods[i]->name, --left);
 }
 
 static const char *const side_names[] = {"default", "right", "left", NULL};

@@ -41,10 +41,38 @@ A real matrix becomes complex, and a complex one real where nothing is lost.
   2> tessera: value 1, -0.468833-0.227176i, is not real, as f32 needs it: make it so by tess_matrix_real_part, which drops imaginary parts
   [2]
 
+Systems with it are solved, and x goes to a file of complex numbers.
+
+  $ tessera solve a.tess --device cpu:1 | grep -E '^(matrix|solver|result)' | sed 's/ = .* after.*/ = .../'
+  matrix    54 x 54, 135 blocks of 2 x 2, c64
+  solver    cg:pc=bjacobi, b is A times ones
+  result    CONVERGED: |b - Ax|/|b| = ...
+  $ tessera solve a.tess --pc ilu0 --device ref --tol 1e-12 --out x.mtx --history h.csv | grep solver && head -3 x.mtx && tail -n +4 x.mtx | awk '{ if (($1-1)^2 + $2^2 < 1e-18) n++ } END { print n, "ones" }' && head -2 h.csv
+  solver    cg:pc=ilu0,tol=1e-12, b is A times ones
+  %%MatrixMarket matrix array complex general
+  % written by Tessera 0.2.0
+  54 1
+  54 ones
+  iteration,residual
+  0,1
+  $ tessera spmv a.tess --out y.mtx >/dev/null && tessera solve c.tess --rhs y.mtx --method gmres --pc ssor --tol 1e-5 --json | grep -E '"(solver|rhs|type|reason)"'
+    "solver": "gmres:pc=ssor,tol=1e-05",
+    "rhs": "y.mtx",
+    "type": "c32",
+    "reason": "CONVERGED",
+  $ tessera solve gen:cdr:n=4,type=c64 --pc ilu0 --device ref | grep solver
+  solver    bicgstab:pc=ilu0, b is the generator's
+
 What takes no complex numbers says so.
 
-  $ tessera solve a.tess
-  2> tessera: tess_solver_create takes matrices of f64 and f32, this one is c64: use one of those
+  $ tessera solve a.tess --method dgmres
+  2> tessera: dgmres takes matrices of f64 and f32, this one is c64: use one of cg, cg_single, cg_pipelined, minres, cr, bicg, bicgstab, idr, gmres, fgmres and lsqr
+  [2]
+  $ tessera solve a.tess --pc amg
+  2> tessera: pc=amg takes matrices of f64 and f32, this one is c64: use one of none, jacobi, bjacobi, ssor, ilu0, ic0, iluk, ick and ilut
+  [2]
+  $ tessera solve a.tess --method gmres --options scale=match
+  2> tessera: scale= takes matrices of f64 and f32, this one is c64: leave it out
   [2]
   $ tessera predict a.tess
   2> tessera: tess_predict takes matrices of f64 and f32, this one is c64: use one of those

@@ -28,7 +28,7 @@ static void every_variant_agrees_with_ref(void **state)
         for (int i = 0; i < count; i++) {
             if (!emu_has(variants[i].name))
                 continue;
-            test_product(test_ctx(state), &variants[i], (uint64_t)(100 * k + i));
+            test_product(test_ctx(state), &variants[i], (uint64_t)(100 * k + i), test_few());
             mine++;
         }
         print_message("%-24s %d of %d variants\n", tess_cuda_kernels[k]->name, mine, count);

@@ -19,7 +19,7 @@ static void one_mutant(void **state)
     assert_true(test_mutant_variant(test_ctx(state), &test_mutants[number], &variant));
     assert_true(emu_has(variant.name));
     for (uint64_t seed = 6; seed <= 8; seed++) /* 8: with rows of many segments */
-        test_product(test_ctx(state), &variant, seed);
+        test_product(test_ctx(state), &variant, seed, 1);
 }
 
 /* Whether the mutant passes. */

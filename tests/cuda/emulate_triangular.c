@@ -153,10 +153,13 @@ static void triangular_kernels_agree_with_a_solve_row_by_row(void **state)
     for (int i = 0; i < count; i++) {
         if (!emu_has(variants[i].name))
             continue;
-        for (test_shape shape = 0; shape < TEST_SHAPES; shape++)
+        for (test_shape shape = 0; shape < TEST_SHAPES; shape++) {
+            if (!test_takes((uint64_t)(i / 2 + (int)shape)))
+                continue;
             check_shape(test_ctx(state), &variants[i], shape, kinds[(i + (int)shape) % 3],
                         (i + (int)shape) % 2 ? TESS_PC_LEVELS : TESS_PC_COLOURS,
                         (uint64_t)(100 * i + (int)shape));
+        }
         ran++;
     }
     print_message("%d of %d variants\n", ran, count);

@@ -1,5 +1,6 @@
-/* What the sliced kernel's guess makes of a matrix: panels where columns are scattered over an x
- * that the cache cannot hold, and nowhere else. */
+/* What the guesses of kernels make of a matrix: panels of the sliced kernel where columns are
+ * scattered over an x that the cache cannot hold, and nowhere else; thread blocks that fill the
+ * device. */
 #include <string.h>
 
 #include "cuda/plan/plan.h"
@@ -117,6 +118,113 @@ static void panels_follow_the_size_of_a_scattered_x(void **state)
     }
 }
 
+/* Vectors by fields: whole blocks, columns near each other, places that fit 32 bits. */
+static void fields_are_taken_where_columns_are_near(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t rows;
+        double share;
+        int64_t less; /* scalar rows and columns that the last block lacks */
+        bool taken;
+    } cases[] = {{100000, 0.01, 0, true},
+                 {100000, 0.95, 0, false},
+                 {100000, 0.01, 1, false},
+                 {715827882, 0.01, 0, true}, /* 2^31 - 2 scalars */
+                 {715827883, 0.01, 0, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tess_cuda_problem problem = problem_of(cases[i].rows, 3, 7, cases[i].share);
+        problem.rows -= cases[i].less;
+        problem.cols -= cases[i].less;
+        for (int k = 0; k < tess_cuda_kernel_count; k++) {
+            const tess_cuda_kernel *kernel = tess_cuda_kernels[k];
+            const bool taken = tess_cuda_kernel_by_fields(kernel, &problem);
+            if (taken != (cases[i].taken && kernel->by_fields))
+                fail_msg("case %d: %s %s vectors by fields", (int)i, kernel->name,
+                         taken ? "takes" : "does not take");
+        }
+    }
+    assert_non_null(tess_cuda_kernel_find("sliced")->by_fields);
+}
+
+/* A cube of n^3 block rows, coupled with 6 or 26 neighbours. */
+static tess_cuda_problem cube(int64_t n, int32_t b, int points, tess_type type)
+{
+    const int64_t rows = n * n * n, wide = 3 * n - 2;
+    tess_cuda_problem problem = problem_of(rows, b, 0, 0);
+    problem.type = type;
+    problem.blocks = points == 27 ? wide * wide * wide : 7 * rows - 6 * n * n;
+    problem.longest_row = points;
+    return problem;
+}
+
+/* All thread blocks run at once rather than a few of them in a second round, and rows with many
+ * steps get two threads. The parameters expected were the fastest of those measured on an H200. */
+static void thread_blocks_fill_rounds_and_long_rows_have_two_threads(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t n;
+        int32_t b;
+        int points;
+        tess_type type;
+        int depth, tpr;
+    } cases[] = {
+        {12, 32, 27, TESS_F64, 2, 2}, /* a round, with depth=4 1.6 rounds */
+        {21, 19, 27, TESS_F32, 2, 1}, /* with depth=4 1.04 */
+        {19, 22, 27, TESS_F32, 2, 1}, /* with depth=4 1.1 */
+        {8, 60, 27, TESS_F64, 4, 2},  /* with tpr=4 1.8, and more than 1 with depth=2 */
+        {25, 10, 27, TESS_F64, 1, 2}, /* 1.2 rounds of 25 steps: twice as many, half as long */
+        {18, 25, 27, TESS_F32, 4, 2}, {18, 45, 7, TESS_F32, 4, 2}, {20, 39, 7, TESS_F32, 4, 2},
+        {21, 36, 7, TESS_F32, 4, 2},  {26, 18, 7, TESS_F64, 4, 2}, {29, 8, 27, TESS_F64, 2, 2},
+        {13, 32, 7, TESS_F64, 4, 1}, /* 0.8 rounds: two threads a row would be 1.7 */
+        {34, 8, 7, TESS_F64, 2, 1},  /* short rows: 3 steps */
+        {53, 3, 27, TESS_F64, 4, 1}, /* 6 steps */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const tess_cuda_problem problem =
+            cube(cases[i].n, cases[i].b, cases[i].points, cases[i].type);
+        const int depth = guessed(&problem, "depth"), tpr = guessed(&problem, "tpr");
+        if (depth != cases[i].depth || tpr != cases[i].tpr)
+            fail_msg("%d points, n=%d, b=%d, %s: depth=%d,tpr=%d, expected depth=%d,tpr=%d",
+                     cases[i].points, (int)cases[i].n, (int)cases[i].b,
+                     tess_type_name(cases[i].type), depth, tpr, cases[i].depth, cases[i].tpr);
+    }
+}
+
+/* A matrix that is nearly as large as L2 comes from memory and needs as many loads as one: 68 x 17
+ * x 4 points of 27, b = 8, 50.7 MB, was 11 % slower with half of them. */
+static void loads_in_flight_are_fewer_only_where_the_cache_keeps_the_matrix(void **state)
+{
+    (void)state;
+    tess_cuda_problem problem = problem_of(68 * 17 * 4, 8, 0, 0);
+    problem.blocks = 202 * 49 * 10;
+    problem.longest_row = 27;
+    assert_int_equal(guessed(&problem, "tpr"), 2);
+    assert_int_equal(guessed(&problem, "depth"), 2);
+    problem.blocks = 80000; /* 41 MB */
+    assert_int_equal(guessed(&problem, "depth"), 1);
+}
+
+static void the_guess_fits_every_problem(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= test_draws(4000); seed++) {
+        const int64_t rows = 1 + tess_random_below(seed, 0, (int64_t)1 << (1 + seed % 22));
+        const int64_t mean = 1 + tess_random_below(seed, 1, 90);
+        tess_cuda_problem problem = problem_of(rows, 1 + (int32_t)tess_random_below(seed, 2, 100),
+                                               mean, 0.5 + 0.5 * tess_random_unit(seed, 3));
+        problem.block_height = 1 + (int32_t)tess_random_below(seed, 4, 100);
+        problem.rows = rows * problem.block_height;
+        problem.longest_row = mean + tess_random_below(seed, 5, 2 * mean + 9);
+        problem.type = seed % 2 ? TESS_F64 : TESS_F32;
+        problem.multiprocessors = (int)tess_random_below(seed, 6, 200);
+        const int tpr = guessed(&problem, "tpr"), depth = guessed(&problem, "depth");
+        if (tpr < 1 || depth < 1)
+            fail_msg("seed %llu: tpr=%d, depth=%d", (unsigned long long)seed, tpr, depth);
+    }
+}
+
 /* Swept storage is the first guess where a scattered x does not stay in the cache, and nowhere
  * else. */
 static void swept_is_for_a_scattered_x_beyond_the_cache(void **state)
@@ -210,6 +318,10 @@ int main(void)
         cmocka_unit_test(scattered_tells_random_columns_from_stencils),
         cmocka_unit_test(dense_columns_are_not_scattered),
         cmocka_unit_test(panels_follow_the_size_of_a_scattered_x),
+        cmocka_unit_test(fields_are_taken_where_columns_are_near),
+        cmocka_unit_test(thread_blocks_fill_rounds_and_long_rows_have_two_threads),
+        cmocka_unit_test(loads_in_flight_are_fewer_only_where_the_cache_keeps_the_matrix),
+        cmocka_unit_test(the_guess_fits_every_problem),
         cmocka_unit_test(swept_is_for_a_scattered_x_beyond_the_cache),
         cmocka_unit_test(chunks_fill_whole_rounds),
         cmocka_unit_test(threads_of_block_row_follow_the_rows),

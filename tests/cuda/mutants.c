@@ -11,6 +11,17 @@ const test_mutant test_mutants[] = {
      "/parts.threadIdx.x. = sum/,+1" LOSE_BARRIER},
     {"sliced_columns", "sliced", "tpr=4,threads=128", 3, "s/+ lane \\/ BH) \\* GROUP/) * GROUP/"},
 
+    {"sliced_fields_intact", "sliced", "fields,sigma=4096,lambda=8", 3, ""},
+    {"sliced_fields_x", "sliced", "fields,sigma=4096,lambda=8", 3,
+     "s/field_place(column, j, cols, BW)/column * BW + j/"},
+    {"sliced_fields_old", "sliced", "fields,sigma=4096,lambda=8", 3,
+     "s/a.beta != 0 ? a.y\\[at\\]/a.beta != 0 ? a.y[row]/"},
+    {"sliced_fields_y", "sliced", "fields,sigma=4096,lambda=8", 3, "s/a.y\\[at\\] =/a.y[row] =/"},
+    {"sliced_fields_cut", "sliced", "fields,sigma=4096,lambda=8", 3,
+     "s/a->y\\[at\\] =/a->y[row] =/"},
+    {"sliced_fields_dot_intact", "sliced_dot", "fields,", 3, ""},
+    {"sliced_fields_dot", "sliced_dot", "fields,", 3, "s/a.w\\[at\\]/a.w[row]/"},
+
     {"sliced_dot_intact", "sliced_dot", "", 3, ""},
     {"sliced_dot_barrier", "sliced_dot", "", 3, "/scratch.threadIdx.x. = mine/,+1" LOSE_BARRIER},
     {"sliced_dot_half", "sliced_dot", "", 3, "s/half > 0; half/half > 1; half/"},

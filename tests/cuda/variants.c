@@ -161,6 +161,27 @@ static void add_complex(const tess_cuda_kernel *kernel, test_variant *variants, 
     }
 }
 
+/* Vectors by fields, of which there are 2 to 16: the guess in one precision, drawn parameters in
+ * the other. A few of them for kernels that do more than the product. */
+static void cover_fields(const tess_cuda_kernel *kernel, test_variant *variants, int capacity,
+                         int *count)
+{
+    static const int32_t sizes[] = {2, 3, 4, 5, 6, 7, 8, 11, 16};
+    for (int i = 0; i < 2 * (int)(sizeof sizes / sizeof *sizes); i++) {
+        const shape s = {sizes[i / 2], sizes[i / 2]};
+        tess_cuda_problem problem = problem_of(s, i % 2 ? TESS_F32 : TESS_F64, false, 0);
+        int params[TESS_CUDA_PARAMS];
+        problem.fields = true;
+        if (!tess_cuda_kernel_by_fields(kernel, &problem) ||
+            (kernel->op != TESS_CUDA_SPMV && i % 5 != 0))
+            continue;
+        if ((i + i / 2) % 2 == 0 ||
+            !draw(kernel, &problem, &(held){0}, 2000, (uint64_t)(7000 + i), params))
+            kernel->guess(&problem, params);
+        add(kernel, &problem, params, variants, capacity, count);
+    }
+}
+
 int test_variants(const tess_cuda_kernel *kernel, test_variant *variants, int capacity)
 {
     int count = 0;
@@ -186,6 +207,7 @@ int test_variants(const tess_cuda_kernel *kernel, test_variant *variants, int ca
             add(kernel, &problem, params, variants, capacity, &count);
     }
     cover_values(kernel, variants, capacity, &count);
+    cover_fields(kernel, variants, capacity, &count);
     add_complex(kernel, variants, capacity, &count);
     return count;
 }
@@ -208,6 +230,8 @@ static void take_type(const char *name, tess_cuda_problem *problem)
         problem->type++;
 }
 
+static const char fields_key[] = "fields,";
+
 bool test_variant_of(tess_ctx *ctx, const char *kernel, const char *params, int32_t block,
                      test_variant *out)
 {
@@ -220,6 +244,10 @@ bool test_variant_of(tess_ctx *ctx, const char *kernel, const char *params, int3
     if (out->problem.conjugate || take_key(&params, "type=", type, sizeof type))
         take_type(type, &out->problem);
     (void)take_key(&params, "shapes=", out->problem.shapes, sizeof out->problem.shapes);
+    if (strncmp(params, fields_key, strlen(fields_key)) == 0) {
+        out->problem.fields = true;
+        params += strlen(fields_key);
+    }
     out->kernel->guess(&out->problem, out->params);
     return tess_cuda_params_read(ctx, out->kernel, params, out->params) == TESS_OK &&
            tess_cuda_fits(out->kernel, &out->problem, out->params);

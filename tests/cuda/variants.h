@@ -10,7 +10,7 @@
 typedef struct test_variant {
     char name[64]; /* "sliced_17" */
     const tess_cuda_kernel *kernel;
-    tess_cuda_problem problem; /* type, conjugate, block size, raggedness, vectors, order */
+    tess_cuda_problem problem; /* type, conjugate, block size, raggedness, vectors, order, fields */
     int params[TESS_CUDA_PARAMS];
 } test_variant;
 
@@ -19,7 +19,8 @@ int test_variants(const tess_cuda_kernel *kernel, test_variant *variants, int ca
 
 /* One variant, without a name, of square blocks in double precision: the guess's parameters but for
  * `params` ("T=128"). These may begin with "type=TYPE", with "conjugate=TYPE" for the conjugate of
- * a complex matrix, or with "shapes=LIST". False: there is no such kernel, or it does not fit. */
+ * a complex matrix, with "shapes=LIST", or, vectors by fields, with "fields,". False: there is no
+ * such kernel, or it does not fit. */
 bool test_variant_of(tess_ctx *ctx, const char *kernel, const char *params, int32_t block,
                      test_variant *out);
 

@@ -1,8 +1,8 @@
 /* Real matrices, from structures and networks: cg solves them with every preconditioner that any of
- * them has. */
+ * them has. Complex ones, from chemistry, plasmas and acoustics: auto solves them. */
 #include <string.h>
 
-#include "problems.h"
+#include "complex_problems.h"
 
 static const struct {
     const char *file;
@@ -55,6 +55,41 @@ static void matrices_of_the_collection_are_solved(void **state)
     }
 }
 
+static void complex_matrices_of_the_collection_are_solved(void **state)
+{
+    static const struct {
+        const char *file;
+        int32_t block;
+    } complex_ones[] = {{"qc324", 3}, {"mhd1280b", 1}, {"young1c", 1}};
+    tess_ctx *ctx = test_ctx(state);
+    tess_device *device = test_device(ctx, "cpu");
+    for (size_t i = 0; i < sizeof complex_ones / sizeof *complex_ones; i++) {
+        const tess_blocking blocking = {complex_ones[i].block, complex_ones[i].block};
+        char path[4096];
+        tess_matrix *scalar, *A;
+        tess_result result;
+        snprintf(path, sizeof path, "%s/%s.mtx.gz", getenv("TESSERA_MATRICES"),
+                 complex_ones[i].file);
+        if (tess_matrix_read(ctx, path, &scalar) != TESS_OK)
+            fail_msg("%s", tess_ctx_error(ctx));
+        assert_int_equal(tess_matrix_to_blocks(ctx, scalar, &blocking, &A), TESS_OK);
+        tess_plan *plan = complex_plan(ctx, A, device);
+        tess_complex *x = complex_vector(A->rows, TESS_C64, 1), *b = malloc((size_t)A->rows * 16);
+        assert_int_equal(tess_spmv(plan, 1, x, 0, b), TESS_OK);
+        memset(x, 0, (size_t)A->rows * sizeof *x);
+        assert_int_equal(tess_solve(plan, "auto", b, x, &result), TESS_OK);
+        if (result.reason != TESS_REASON_CONVERGED || !(complex_residual(ctx, A, b, x) <= 1.01e-8))
+            fail_msg("%s: %s; |b - Ax|/|b| = %g", complex_ones[i].file, result.text,
+                     complex_residual(ctx, A, b, x));
+        free(x);
+        free(b);
+        tess_plan_destroy(plan);
+        tess_matrix_destroy(scalar);
+        tess_matrix_destroy(A);
+    }
+    tess_device_close(device);
+}
+
 int main(void)
 {
     const char *folder = getenv("TESSERA_MATRICES");
@@ -66,6 +101,9 @@ int main(void)
         return 77;
     }
     fclose(index);
-    const struct CMUnitTest tests[] = {cmocka_unit_test(matrices_of_the_collection_are_solved)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(matrices_of_the_collection_are_solved),
+        cmocka_unit_test(complex_matrices_of_the_collection_are_solved),
+    };
     return cmocka_run_group_tests(tests, test_setup, test_teardown);
 }

@@ -23,6 +23,20 @@ static double entry(int64_t i, int64_t j, int64_t n, int32_t b, bool symmetric, 
     return i == j ? 3.0 * b + value : value;
 }
 
+tess_matrix *problem_from_entries(tess_ctx *ctx, int64_t n, int64_t count, const int64_t *rows,
+                                  const int64_t *cols, tess_type given, const void *values,
+                                  int32_t b, tess_type type)
+{
+    tess_matrix *scalar, *blocked, *typed;
+    assert_int_equal(tess_matrix_from_coo(ctx, given, n, n, count, rows, cols, values, &scalar),
+                     TESS_OK);
+    assert_int_equal(tess_matrix_to_blocks(ctx, scalar, &(tess_blocking){b, b}, &blocked), TESS_OK);
+    assert_int_equal(tess_matrix_to_type(ctx, blocked, type, &typed), TESS_OK);
+    tess_matrix_destroy(scalar);
+    tess_matrix_destroy(blocked);
+    return typed;
+}
+
 tess_matrix *problem_matrix(tess_ctx *ctx, int64_t block_rows, int32_t b, bool symmetric,
                             tess_type type, uint64_t seed)
 {
@@ -37,17 +51,11 @@ tess_matrix *problem_matrix(tess_ctx *ctx, int64_t block_rows, int32_t b, bool s
             cols[count] = j;
             values[count++] = entry(i, j, n, b, symmetric, seed);
         }
-    tess_matrix *scalar, *blocked, *typed;
-    assert_int_equal(tess_matrix_from_coo(ctx, TESS_F64, n, n, count, rows, cols, values, &scalar),
-                     TESS_OK);
-    assert_int_equal(tess_matrix_to_blocks(ctx, scalar, &(tess_blocking){b, b}, &blocked), TESS_OK);
-    assert_int_equal(tess_matrix_to_type(ctx, blocked, type, &typed), TESS_OK);
-    tess_matrix_destroy(scalar);
-    tess_matrix_destroy(blocked);
+    tess_matrix *A = problem_from_entries(ctx, n, count, rows, cols, TESS_F64, values, b, type);
     free(rows);
     free(cols);
     free(values);
-    return typed;
+    return A;
 }
 
 /* What "cpu" stands for: TEST_DEVICE of the environment, where it is set. */

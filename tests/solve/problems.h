@@ -16,6 +16,10 @@ typedef struct problem {
 /* Random b x b blocks in a band, diagonally dominant; symmetric (then positive definite) or not. */
 tess_matrix *problem_matrix(tess_ctx *ctx, int64_t block_rows, int32_t b, bool symmetric,
                             tess_type type, uint64_t seed);
+/* n x n from entries, whose values are of the type given, in blocks of b of another type. */
+tess_matrix *problem_from_entries(tess_ctx *ctx, int64_t n, int64_t count, const int64_t *rows,
+                                  const int64_t *cols, tess_type given, const void *values,
+                                  int32_t b, tess_type type);
 /* Whether this process is to test an item of a list: TEST_PART of the environment, "2/8", leaves
  * every eighth of them, so that processes can share a list whose kernels have to be compiled. */
 bool problem_part(size_t item);

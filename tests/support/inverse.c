@@ -2,10 +2,12 @@
 
 #include <string.h>
 
-/* A matrix with the sizes of a storage, for its columns and values. */
-#define ALLOCATE(ctx, S, A)                                                       \
-    tess_matrix_allocate(ctx, (S)->type, (S)->rows, (S)->cols, (S)->block_height, \
-                         (S)->block_width, (S)->blocks, A)
+/* A matrix of another one's sizes, for columns and values. */
+static tess_status allocate(tess_ctx *ctx, const tess_matrix *like, tess_matrix **A)
+{
+    return tess_matrix_allocate(ctx, like->type, like->rows, like->cols, like->block_height,
+                                like->block_width, like->blocks, A);
+}
 
 /* ---- Sliced ---- */
 
@@ -44,10 +46,11 @@ static int64_t sliced_row(const tess_sliced *S, int64_t line)
     return S->cut_row[low];
 }
 
-tess_status test_sliced_to_bsr(tess_ctx *ctx, const tess_sliced *S, tess_matrix **out)
+tess_status test_sliced_to_bsr(tess_ctx *ctx, const tess_sliced *S, const tess_matrix *like,
+                               tess_matrix **out)
 {
     tess_matrix *A;
-    TESS_TRY(ALLOCATE(ctx, S, &A));
+    TESS_TRY(allocate(ctx, like, &A));
     int32_t height = S->options.height;
     for (int64_t line = 0; line < S->slices * height; line++)
         if (S->lengths[line] > 0)
@@ -91,10 +94,11 @@ static void take_swept_block(const tess_swept *S, int64_t c, int64_t block, tess
     }
 }
 
-tess_status test_swept_to_bsr(tess_ctx *ctx, const tess_swept *S, tess_matrix **out)
+tess_status test_swept_to_bsr(tess_ctx *ctx, const tess_swept *S, const tess_matrix *like,
+                              tess_matrix **out)
 {
     tess_matrix *A;
-    TESS_TRY(ALLOCATE(ctx, S, &A));
+    TESS_TRY(allocate(ctx, like, &A));
     for (int64_t row = 0; row < S->block_rows; row++)
         A->row_offsets[row] = S->starts[row];
     A->row_offsets[S->block_rows] = S->blocks;
@@ -122,10 +126,11 @@ static void take_interleaved_block(const tess_interleaved *I, int64_t g, int32_t
            (const char *)I->values + (size_t)place * bytes, bytes);
 }
 
-tess_status test_interleaved_to_bsr(tess_ctx *ctx, const tess_interleaved *I, tess_matrix **out)
+tess_status test_interleaved_to_bsr(tess_ctx *ctx, const tess_interleaved *I,
+                                    const tess_matrix *like, tess_matrix **out)
 {
     tess_matrix *A;
-    TESS_TRY(ALLOCATE(ctx, I, &A));
+    TESS_TRY(allocate(ctx, like, &A));
     memcpy(A->row_offsets, I->starts, (size_t)(I->block_rows + 1) * sizeof *I->starts);
     for (int64_t g = 0; g < I->groups; g++) {
         for (int32_t l = 0; l < I->options.lines; l++) {
@@ -138,8 +143,6 @@ tess_status test_interleaved_to_bsr(tess_ctx *ctx, const tess_interleaved *I, te
     *out = A;
     return TESS_OK;
 }
-
-#undef ALLOCATE
 
 /* ---- Half storage ---- */
 

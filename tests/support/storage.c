@@ -14,7 +14,7 @@ static void check_inverse(tess_ctx *ctx, const test_storage *storage, const tess
     void *made;
     tess_matrix *B;
     assert_int_equal(storage->create(ctx, A, options, &made), TESS_OK);
-    assert_int_equal(storage->to_bsr(ctx, made, &B), TESS_OK);
+    assert_int_equal(storage->to_bsr(ctx, made, A, &B), TESS_OK);
     test_check_identical(what, A, B);
     tess_matrix_destroy(B);
     storage->destroy(made);
@@ -49,7 +49,7 @@ static void check_update(void **state, const test_storage *storage)
         tess_matrix *B;
         assert_int_equal(storage->create(ctx, A, options_at(storage, i), &made), TESS_OK);
         storage->update(made, fresh);
-        assert_int_equal(storage->to_bsr(ctx, made, &B), TESS_OK);
+        assert_int_equal(storage->to_bsr(ctx, made, A, &B), TESS_OK);
         assert_memory_equal(B->values, fresh, (size_t)tess_matrix_stored(A) * sizeof(float));
         tess_matrix_destroy(B);
         storage->destroy(made);

@@ -9,7 +9,8 @@
  * be refused, `size` bytes each. */
 typedef struct test_storage {
     tess_status (*create)(tess_ctx *ctx, const tess_matrix *A, const void *options, void **out);
-    tess_status (*to_bsr)(tess_ctx *ctx, const void *storage, tess_matrix **out);
+    tess_status (*to_bsr)(tess_ctx *ctx, const void *storage, const tess_matrix *like,
+                          tess_matrix **out);
     void (*update)(void *storage, const void *values);
     void (*destroy)(void *storage);
     const void *options, *bad;
@@ -26,35 +27,36 @@ void test_storage_check(void **state, const test_storage *storage, int32_t wides
 
 /* The calls of `type`, named type_create and so on, with its inverse (inverse.h) and the arrays of
  * options `good` and `refused`. */
-#define TEST_STORAGE(type, inverse, good, refused)                                              \
-    static tess_status storage_create(tess_ctx *ctx, const tess_matrix *A, const void *options, \
-                                      void **out)                                               \
-    {                                                                                           \
-        type *made = NULL;                                                                      \
-        tess_status status = type##_create(ctx, A, options, &made);                             \
-        *out = made;                                                                            \
-        return status;                                                                          \
-    }                                                                                           \
-    static tess_status storage_to_bsr(tess_ctx *ctx, const void *storage, tess_matrix **out)    \
-    {                                                                                           \
-        return inverse(ctx, storage, out);                                                      \
-    }                                                                                           \
-    static void storage_update(void *storage, const void *values)                               \
-    {                                                                                           \
-        type##_update(storage, values);                                                         \
-    }                                                                                           \
-    static void storage_destroy(void *storage)                                                  \
-    {                                                                                           \
-        type##_destroy(storage);                                                                \
-    }                                                                                           \
-    static const test_storage storage_calls = {storage_create,                                  \
-                                               storage_to_bsr,                                  \
-                                               storage_update,                                  \
-                                               storage_destroy,                                 \
-                                               good,                                            \
-                                               refused,                                         \
-                                               sizeof *good,                                    \
-                                               sizeof good / sizeof *good,                      \
+#define TEST_STORAGE(type, inverse, good, refused)                                                 \
+    static tess_status storage_create(tess_ctx *ctx, const tess_matrix *A, const void *options,    \
+                                      void **out)                                                  \
+    {                                                                                              \
+        type *made = NULL;                                                                         \
+        tess_status status = type##_create(ctx, A, options, &made);                                \
+        *out = made;                                                                               \
+        return status;                                                                             \
+    }                                                                                              \
+    static tess_status storage_to_bsr(tess_ctx *ctx, const void *storage, const tess_matrix *like, \
+                                      tess_matrix **out)                                           \
+    {                                                                                              \
+        return inverse(ctx, storage, like, out);                                                   \
+    }                                                                                              \
+    static void storage_update(void *storage, const void *values)                                  \
+    {                                                                                              \
+        type##_update(storage, values);                                                            \
+    }                                                                                              \
+    static void storage_destroy(void *storage)                                                     \
+    {                                                                                              \
+        type##_destroy(storage);                                                                   \
+    }                                                                                              \
+    static const test_storage storage_calls = {storage_create,                                     \
+                                               storage_to_bsr,                                     \
+                                               storage_update,                                     \
+                                               storage_destroy,                                    \
+                                               good,                                               \
+                                               refused,                                            \
+                                               sizeof *good,                                       \
+                                               sizeof good / sizeof *good,                         \
                                                sizeof refused / sizeof *refused}
 
 #endif

@@ -38,7 +38,7 @@ typedef struct test_sweep {
 } test_sweep;
 test_sweep test_sweep_begin(void **state);
 bool test_sweep_goes_on(test_sweep *sweep, tess_status status);
-/* How thin a test may be: TEST_FEW of the environment, 2 in `./run check` and more under a
+/* How thin a test may be: TEST_FEW of the environment, 3 in `./run check` and more under a
  * sanitizer. 1 without it, and with TEST_ALL, as in `./run check-long`. */
 int test_few(void);
 /* The failure that a sweep tries after the n-th: the first twenty one by one, then fewer and fewer,

@@ -6,6 +6,8 @@
 
 #include "unit/files.h"
 
+#undef complex /* descriptors have a field of that name */
+
 typedef double _Complex number;
 
 /* Clang's headers have no CMPLX of their own, and the C library's is not for clang. */

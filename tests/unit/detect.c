@@ -119,6 +119,8 @@ static void every_candidate_agrees_with_brute_force(void **state)
     const int32_t shapes[][2] = {{1, 1}, {2, 3}, {4, 4}, {5, 1}};
     for (uint64_t seed = 1; seed <= 4; seed++) {
         for (int pattern = 0; pattern < TEST_PATTERNS; pattern++) {
+            if (!test_takes(seed + (uint64_t)pattern))
+                continue;
             int32_t r = shapes[seed - 1][0], c = shapes[seed - 1][1];
             tess_matrix *A =
                 test_matrix(ctx, (test_pattern)pattern, r == 1 ? 61 : 17, r, c, TESS_F64, seed);

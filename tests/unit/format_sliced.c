@@ -134,7 +134,7 @@ static void panels_cut_the_columns_and_keep_the_rows(void **state)
                 tess_matrix *B;
                 assert_int_equal(tess_sliced_create(ctx, A, &settings[i], &S), TESS_OK);
                 check_panels(S, A->block_cols);
-                assert_int_equal(test_sliced_to_bsr(ctx, S, &B), TESS_OK);
+                assert_int_equal(test_sliced_to_bsr(ctx, S, A, &B), TESS_OK);
                 test_check_identical("to slices and back", A, B);
                 tess_matrix_destroy(B);
                 tess_sliced_destroy(S);

@@ -137,7 +137,7 @@ static void distant_columns_are_in_other_panels(void **state)
     assert_int_equal(tess_swept_create(ctx, A, &settings[0], &S), TESS_OK);
     assert_int_equal(tess_swept_steps(S), 2);
     check(S, A->block_cols);
-    assert_int_equal(test_swept_to_bsr(ctx, S, &B), TESS_OK);
+    assert_int_equal(test_swept_to_bsr(ctx, S, A, &B), TESS_OK);
     test_check_identical("to steps and back", A, B);
     tess_matrix_destroy(B);
     tess_swept_destroy(S);

@@ -76,10 +76,21 @@ static void what_is_irregular_costs_more(void **state)
     assert_true(fabs(tess_model_spmv(model, &p, 1, false) - regular - 4e-4) < 1e-9);
     p.alone = 0;
     p.longest = 1e5; /* is one device's affair: it does not become shorter with two */
-    assert_true(fabs(tess_model_spmv(model, &p, 1, false) - regular - 3e-4 - 2e-5) < 1e-9);
+    const double mean = p.blocks / p.block_rows;
+    assert_true(fabs(tess_model_spmv(model, &p, 1, false) - regular - 2e-5 - 3e-9 * (1e5 - mean)) <
+                1e-12);
     assert_true(tess_model_spmv(model, &p, 2, false) > 0.5 * regular + 2.9e-4);
-    p.longest = 20; /* rows of 7 in the mean: nothing is cut */
-    assert_true(fabs(tess_model_spmv(model, &p, 1, false) - regular - 6e-8) < 1e-9);
+    p.longest = mean + 13; /* nothing is cut */
+    assert_true(fabs(tess_model_spmv(model, &p, 1, false) - regular - 3.9e-8) < 1e-12);
+    p.longest = mean; /* rows of one length, as the curves' */
+    assert_true(tess_model_spmv(model, &p, 1, false) == regular);
+    p.idle = 1e-5; /* from memory: all of it */
+    assert_true(fabs(tess_model_spmv(model, &p, 1, false) - regular - 1e-5) < 1e-12);
+    p.idle = 0;
+    model->curves[1].step_seconds = 1e-6; /* a row of `mean` blocks waits so often */
+    assert_true(fabs(tess_model_spmv(model, &p, 1, false) - regular - 1e-6 * mean) < 1e-12);
+    p.waits = 0.25; /* four threads share it */
+    assert_true(fabs(tess_model_spmv(model, &p, 1, false) - regular - 2.5e-7 * mean) < 1e-12);
     tess_model_destroy(model);
 }
 

@@ -1,4 +1,5 @@
 /* The product of two block matrices against dense ones. */
+#include "matrix/multiply.h"
 #include "support/support.h"
 
 #include <math.h>
@@ -110,6 +111,36 @@ static void long_rows_of_scattered_columns_are_complete(void **state)
     }
 }
 
+/* Patterns and values in one walk are those of two walks, to the bit. In an order of their own they
+ * are the same numbers. */
+static void one_walk_gives_what_two_give(void **state)
+{
+    static const char *const specs[] = {"random:rows=3000,avg=5,seed=4",
+                                        "powerlaw:rows=3000,avg=3,b=1,long=3,length=2000",
+                                        "diffusion:n=12"};
+    tess_ctx *ctx = test_ctx(state);
+    for (size_t s = 0; s < sizeof specs / sizeof *specs; s++) {
+        tess_matrix *A, *once, *twice, *unsorted;
+        assert_int_equal(tess_matrix_generate(ctx, specs[s], &A, NULL), TESS_OK);
+        assert_true(tess_multiplies_scalars(A, A));
+        assert_int_equal(tess_multiply_scalars(ctx, A, A, false, &once), TESS_OK);
+        assert_int_equal(tess_multiply_pattern(ctx, A, A, &twice), TESS_OK);
+        assert_int_equal(tess_multiply_values(ctx, A, A, twice), TESS_OK);
+        test_check_identical(specs[s], once, twice);
+        assert_int_equal(tess_multiply_scalars(ctx, A, A, true, &unsorted), TESS_OK);
+        assert_int_equal(unsorted->blocks, twice->blocks);
+        for (int64_t i = 0; i < A->rows; i++)
+            for (int64_t k = unsorted->row_offsets[i]; k < unsorted->row_offsets[i + 1]; k++) {
+                const int64_t at = tess_matrix_find(twice, i, unsorted->columns[k]);
+                assert_true(at >= 0);
+                assert_memory_equal((double *)unsorted->values + k, (double *)twice->values + at,
+                                    sizeof(double));
+            }
+        tess_matrix_destroy(A), tess_matrix_destroy(once);
+        tess_matrix_destroy(twice), tess_matrix_destroy(unsorted);
+    }
+}
+
 static void products_are_those_of_dense_matrices_whatever_the_threads(void **state)
 {
     for (uint64_t seed = 1; seed <= 600; seed++)
@@ -160,6 +191,7 @@ static void what_does_not_fit_is_named(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_walk_gives_what_two_give),
         cmocka_unit_test(products_are_those_of_dense_matrices_whatever_the_threads),
         cmocka_unit_test(long_rows_of_scattered_columns_are_complete),
         cmocka_unit_test(an_infinity_stays_out_of_the_padding),

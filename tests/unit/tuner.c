@@ -127,6 +127,30 @@ static void without_a_clock_of_its_own_a_slight_lead_has_its_duel(void **state)
     tess_matrix_destroy(f.A);
 }
 
+/* A CPU's search leaves a format whose kernels are all far behind; a GPU's, and one that tries
+ * everything, do not. */
+static void slow_formats_leave_products_for_fast_ones(void **state)
+{
+    tess_backend beside = fake_backend;
+    const tess_plan_options all = {.effort = TESS_EFFORT_EXHAUSTIVE};
+    fixture f = {0};
+    add_alike(&f.fake, 20, 1);
+    f.fake.kernels[1].format = f.fake.kernels[19].format = "half";
+    f.fake.kernels[1].seconds = 0.7;
+    f.fake.kernels[19].seconds = 0.5;
+    open_fixture(&f, state, large);
+    assert_string_equal(choice_within_budget(&f), "k1");
+    beside.asynchronous = false;
+    f.device.backend = &beside;
+    assert_string_equal(choice(&f, NULL), "k19");
+    f.fake.kernels[18].seconds = 0.4; /* after two slow ones of its format */
+    assert_string_equal(choice(&f, NULL), "k19");
+    assert_string_equal(choice(&f, &all), "k18");
+    f.fake.kernels[2].seconds = 0.9; /* not far behind: the others of its format have their turn */
+    assert_string_equal(choice(&f, NULL), "k1");
+    tess_matrix_destroy(f.A);
+}
+
 static void a_glance_at_fourteen_is_within_the_budget(void **state)
 {
     fixture f = {0};
@@ -245,6 +269,7 @@ int main(void)
         cmocka_unit_test(who_comes_when_the_budget_is_used_up_wins_only_clearly),
         cmocka_unit_test(slight_leads_leave_room_to_look_at_the_others),
         cmocka_unit_test(without_a_clock_of_its_own_a_slight_lead_has_its_duel),
+        cmocka_unit_test(slow_formats_leave_products_for_fast_ones),
         cmocka_unit_test(a_glance_at_fourteen_is_within_the_budget),
         cmocka_unit_test(noise_and_a_slow_start_cost_little),
         cmocka_unit_test(a_tiny_matrix_is_not_measured),

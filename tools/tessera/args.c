@@ -123,18 +123,20 @@ static bool needs_value(cli_app *app, const cli_option *option)
     return false;
 }
 
-static bool is_outside(cli_app *app, const cli_option *option, const char *value)
+/* An integer or a real number between the option's limits. */
+static bool parse_number(cli_app *app, const cli_option *option, const char *value, void *target)
 {
-    fail(app, EXIT_USAGE, "--%s: %s is outside %lld..%lld", option->name, value,
-         (long long)option->min, (long long)option->max);
-    return false;
-}
-
-static bool no_number(cli_app *app, const cli_option *option, const char *value)
-{
-    fail(app, EXIT_USAGE, "--%s: '%s' is not %s in %lld..%lld", option->name, value,
-         option->kind == OPTION_INT ? "an integer" : "a number", (long long)option->min,
-         (long long)option->max);
+    const bool integral = option->kind == OPTION_INT;
+    const long long min = option->min, max = option->max;
+    if (integral ? !parse_int(value, target) : !parse_real(value, target)) {
+        fail(app, EXIT_USAGE, "--%s: '%s' is not %s in %lld..%lld", option->name, value,
+             integral ? "an integer" : "a number", min, max);
+        return false;
+    }
+    const double number = integral ? (double)*(int64_t *)target : *(double *)target;
+    if (number >= (double)min && number <= (double)max)
+        return true;
+    fail(app, EXIT_USAGE, "--%s: %s is outside %lld..%lld", option->name, value, min, max);
     return false;
 }
 
@@ -149,16 +151,8 @@ static bool parse_value(cli_app *app, const cli_option *option, const char *valu
         *(const char **)target = value;
         return *value || needs_value(app, option); /* "" is a variable of a script that is unset */
     case OPTION_INT:
-        if (!parse_int(value, target))
-            return no_number(app, option, value);
-        return (*(int64_t *)target >= option->min && *(int64_t *)target <= option->max) ||
-               is_outside(app, option, value);
     case OPTION_REAL:
-        if (!parse_real(value, target))
-            return no_number(app, option, value);
-        return (*(double *)target >= (double)option->min &&
-                *(double *)target <= (double)option->max) ||
-               is_outside(app, option, value);
+        return parse_number(app, option, value, target);
     case OPTION_TYPE:
         ((type_choice *)target)->given = true;
         return parse_type(value, &((type_choice *)target)->type) ||

@@ -49,6 +49,21 @@ static int make_rhs(cli_app *app, const solve_options *options, solve_run *r)
     return EXIT_DONE;
 }
 
+/* Whether A is symmetric, or of complex numbers Hermitian: what cg takes. */
+static int find_symmetry(cli_app *app, const tess_matrix *A, bool *symmetric)
+{
+    tess_symmetry symmetry;
+    int hermitian;
+    if (is_complex(view_of(A).type)) {
+        TRY_CALL(app, tess_matrix_hermitian(app->ctx, A, &hermitian));
+        *symmetric = hermitian;
+        return EXIT_DONE;
+    }
+    TRY_CALL(app, tess_matrix_symmetry(app->ctx, A, &symmetry));
+    *symmetric = symmetry.asymmetry < 1e-10;
+    return EXIT_DONE;
+}
+
 /* What is not said is found by auto. With a method or pc alone, the other is cg for a symmetric
  * matrix and bicgstab for others, or block-Jacobi where there are square blocks. */
 static int make_spec(cli_app *app, const solve_options *options, solve_run *r)
@@ -57,9 +72,9 @@ static int make_spec(cli_app *app, const solve_options *options, solve_run *r)
     const char *method = options->method;
     const bool automatic = method ? strcmp(method, "auto") == 0 : !options->pc && !options->more;
     if (!method && !automatic) {
-        tess_symmetry symmetry;
-        TRY_CALL(app, tess_matrix_symmetry(app->ctx, r->matrix, &symmetry));
-        method = A->rows != A->cols ? "lsqr" : symmetry.asymmetry < 1e-10 ? "cg" : "bicgstab";
+        bool symmetric = false;
+        TRY_EXIT(find_symmetry(app, r->matrix, &symmetric));
+        method = A->rows != A->cols ? "lsqr" : symmetric ? "cg" : "bicgstab";
     }
     const char *pc = options->pc                         ? options->pc
                      : A->rows != A->cols                ? "none"

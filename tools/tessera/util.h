@@ -37,7 +37,8 @@ void *random_vector(tess_type type, int64_t count);
 /* Seconds on a monotonic clock. */
 double seconds_now(void);
 
-/* The whole of `text` as a number; false if anything is left over or out of range. */
+/* The whole of `text` as a number; false if anything is left over or out of range. The library has
+ * the same inside, where a client cannot see it. */
 bool parse_int(const char *text, int64_t *value);
 bool parse_real(const char *text, double *value);
 /* Whether a name has this ending and something before it. */

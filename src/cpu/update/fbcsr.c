@@ -81,23 +81,21 @@ static int64_t place_chunk(const tess_fbcsr *F, sources *from, const int64_t *en
 struct place_chunks {
     sources *from;
     const tess_fbcsr *F;
-    int64_t *entry_of, *widest;
+    const int64_t *entry_of;
 };
 
-static void place_chunks(void *arg, tess_range range)
+static int64_t place_chunks(const void *arg, tess_range range)
 {
     const struct place_chunks *job = arg;
     int64_t widest = 0;
-    for (int64_t c = range.first; c < range.last; c++) {
-        int64_t width = place_chunk(job->F, job->from, job->entry_of, c);
-        widest = width > widest ? width : widest;
-    }
-    tess_raise(job->widest, widest);
+    for (int64_t c = range.first; c < range.last; c++)
+        widest = tess_max(place_chunk(job->F, job->from, job->entry_of, c), widest);
+    return widest;
 }
 
 static tess_status place(const tess_fbcsr *F, sources *from)
 {
-    int64_t *entry_of, widest = 0;
+    int64_t *entry_of;
     for (int s = 0; s <= F->splits; s++) {
         from->bases[s + 1] = from->bases[s] + scalars_of(F, s);
         for (int64_t c = 0; c <= from->chunks; c++)
@@ -105,8 +103,8 @@ static tess_status place(const tess_fbcsr *F, sources *from)
     }
     TESS_TRY(TESS_ALLOC(F->ctx, from->bases[F->splits + 1], &from->entries));
     TESS_TRY(invert_map(F, from->bases[F->splits + 1], &entry_of));
-    tess_for(F->ctx, from->chunks, place_chunks,
-             &(struct place_chunks){from, F, entry_of, &widest});
+    const int64_t widest = tess_reduce(F->ctx, from->chunks, TESS_LARGEST, place_chunks,
+                                       &(struct place_chunks){from, F, entry_of});
     tess_free(F->ctx, entry_of);
     if (widest > 0)
         return tess_fail(F->ctx, TESS_ERR_OVERFLOW,
@@ -128,18 +126,14 @@ tess_status tess_fbcsr_sources_create(const tess_fbcsr *F, tess_fbcsr_sources **
     TESS_TRY_CLEAN(place(F, from));
     from->nontemporal =
         tess_cpu_leaves_caches(from->bases[F->splits + 1] * (int64_t)tess_type_size(F->type));
-    *out = from;
-    from = NULL;
 cleanup:
-    tess_fbcsr_sources_destroy(from);
-    return status;
+    return TESS_DELIVER(status, from, tess_fbcsr_sources_destroy, out);
 }
 
 void tess_fbcsr_sources_destroy(tess_fbcsr_sources *from)
 {
-    if (!from)
-        return;
-    TESS_FREE(from->ctx, from->first_entry, from->first_scalar, from->entries, from);
+    if (from)
+        TESS_FREE(from->ctx, from->first_entry, from->first_scalar, from->entries, from);
 }
 
 /* ---- New values ---- */
@@ -151,8 +145,16 @@ void tess_fbcsr_sources_destroy(tess_fbcsr_sources *from)
 #include "cpu/update/fbcsr.inc.c"
 #undef SUFFIX
 
-static void update_chunk(tess_fbcsr *F, const sources *from, const void *csr_values, int64_t c)
+struct update {
+    const sources *from;
+    const void *csr_values;
+};
+
+static void update_chunk(void *fbcsr, const void *update, int64_t c)
 {
+    tess_fbcsr *F = fbcsr;
+    const sources *from = ((const struct update *)update)->from;
+    const void *csr_values = ((const struct update *)update)->csr_values;
     for (int s = 0; s <= F->splits; s++) {
         const int64_t *ends = from->first_scalar + s * (from->chunks + 1) + c;
         const int64_t count = ends[1] - ends[0], first = from->first_entry[c];
@@ -171,20 +173,7 @@ static void update_chunk(tess_fbcsr *F, const sources *from, const void *csr_val
     tess_store_fence(from->nontemporal);
 }
 
-struct update_chunks {
-    const tess_fbcsr_sources *from;
-    tess_fbcsr *F;
-    const void *csr_values;
-};
-
-static void update_chunks(void *arg, tess_range range)
-{
-    const struct update_chunks *job = arg;
-    for (int64_t c = range.first; c < range.last; c++)
-        update_chunk(job->F, job->from, job->csr_values, c);
-}
-
 void tess_cpu_update_fbcsr(tess_fbcsr *F, const tess_fbcsr_sources *from, const void *csr_values)
 {
-    tess_for(F->ctx, from->chunks, update_chunks, &(struct update_chunks){from, F, csr_values});
+    tess_for_each(F->ctx, from->chunks, 0, update_chunk, F, &(struct update){from, csr_values});
 }

@@ -2,13 +2,20 @@
  *
  *   XVEC     scalars of x a load, where x lies at a multiple of them
  *   RAGGED   cols is not a multiple of BW: the last block column hangs over the end of x
+ *   FIELDS   x is by fields (fields.cuh): XVEC is 1, RAGGED is 0
  */
 #ifndef TESS_GATHER_CUH
 #define TESS_GATHER_CUH
 
+#include "fields.cuh"
+
 DEVICE scalar load_x(const scalar *x, long long column, int j, long long cols, policy keep)
 {
-    long long at = column * BW + j;
+#if FIELDS
+    const long long at = field_place(column, j, cols, BW);
+#else
+    const long long at = column * BW + j;
+#endif
 #if RAGGED
     if (at >= cols)
         return ZERO;

@@ -96,11 +96,11 @@ tess_status tess_cuda_layout_bytes(tess_ctx *ctx, const tess_matrix *A, const ch
     TESS_TRY(find_kind(ctx, name, &kind, &options));
     const double value = (double)tess_type_size(A->type), blocks = (double)A->blocks;
     const double block = 4 + value * A->block_height * A->block_width;
-    tess_cuda_padding pad = {.blocks = blocks, .rows = (double)A->block_rows, .row_bytes = 8};
+    tess_cuda_padding pad = {
+        .blocks = blocks, .read = blocks, .rows = (double)A->block_rows, .row_bytes = 8};
     if (kind->pad)
         TESS_TRY(kind->pad(ctx, A, options, &pad));
     *stored = pad.blocks * block + pad.rows * pad.row_bytes;
-    *moved = (blocks + 0.5 * (pad.blocks - blocks)) * block + pad.rows * pad.row_bytes +
-             value * (double)(A->rows + A->cols);
+    *moved = pad.read * block + pad.rows * pad.row_bytes + value * (double)(A->rows + A->cols);
     return TESS_OK;
 }

@@ -37,6 +37,7 @@ struct tess_fbcsr_stored; /* format/fbcsr/fbcsr.h */
 /* What a layout stores, for the performance model. */
 typedef struct tess_cuda_padding {
     double blocks;    /* padding included */
+    double read;      /* of these, read by a product: what shares a transaction with a longer row */
     double rows;      /* rows, segments of cut rows, and what costs as much as they do */
     double row_bytes; /* of each row, beside its blocks */
 } tess_cuda_padding;

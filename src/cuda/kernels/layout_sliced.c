@@ -67,9 +67,10 @@ static tess_status pad_sliced(tess_ctx *ctx, const tess_matrix *A, const char *t
 {
     tess_sliced_options options;
     TESS_TRY(parse_sliced(ctx, text, &options));
-    tess_cuda_arrangement how = {options.split, options.window, options.height, 1};
+    tess_cuda_arrangement how = {options.split, options.window, options.height, 1, 0};
     while (how.step * A->block_width % options.vector != 0)
         how.step *= 2;
+    how.bytes = A->block_height * options.vector * (int64_t)tess_type_size(A->type);
     TESS_TRY(tess_cuda_pad_rows(ctx, A, &how, pad));
     const double rows = (double)A->block_rows, panels = options.panels;
     pad->row_bytes = how.window > 1 || how.split > 0 || panels > 1 ? 8 : 4;

@@ -23,23 +23,70 @@ static tess_status row_lengths(tess_ctx *ctx, const tess_matrix *A, int64_t spli
     return TESS_OK;
 }
 
-/* Blocks with padding of rows stored `height` at a time, each as long as the longest of them,
- * rounded up to `step`. */
-static int64_t padded_in_order(const int32_t *lengths, int64_t count, int64_t height, int64_t step)
+static int64_t whole_steps(int64_t length, int64_t step)
 {
+    return tess_ceil_div(length, step) * step;
+}
+
+/* Rows by their offsets, or by a list of their lengths. */
+typedef struct row_list {
+    const int64_t *offsets;
+    const int32_t *lengths;
+} row_list;
+
+static int64_t length_of(const row_list *rows, int64_t i)
+{
+    return rows->lengths ? rows->lengths[i] : rows->offsets[i + 1] - rows->offsets[i];
+}
+
+static int64_t longest_of(const row_list *rows, int64_t first, int64_t end)
+{
+    int64_t longest = 0;
+    for (int64_t i = first; i < end; i++)
+        longest = tess_max(longest, length_of(rows, i));
+    return longest;
+}
+
+/* Bytes that are read of rows stored side by side, of a step of one block those of all rows that
+ * lie together: every transaction is made as often as the longest of its rows asks for it. */
+static int64_t bytes_read(const row_list *rows, int64_t first, int64_t end,
+                          const tess_cuda_arrangement *how)
+{
+    const int64_t together = how->height * how->bytes;
     int64_t sum = 0;
-    for (int64_t first = 0; first < count; first += height) {
-        int64_t longest = 0;
-        for (int64_t i = first; i < first + height && i < count; i++)
-            longest = tess_max(lengths[i], longest);
-        sum += tess_ceil_div(longest, step) * step * height;
+    if (how->bytes % TESS_CUDA_TRANSACTION == 0) { /* every row has transactions of its own */
+        for (int64_t i = first; i < end; i++)
+            sum += whole_steps(length_of(rows, i), how->step) * how->bytes;
+        return sum;
+    }
+    for (int64_t at = 0; at < together; at += TESS_CUDA_TRANSACTION) {
+        const int64_t behind = tess_min(at + TESS_CUDA_TRANSACTION, together);
+        const int64_t next = tess_min(first + tess_ceil_div(behind, how->bytes), end);
+        const int64_t longest = longest_of(rows, first + at / how->bytes, next);
+        sum += whole_steps(longest, how->step) * (behind - at);
     }
     return sum;
 }
 
-/* The same when they are sorted by falling length before: counted, not sorted. `counts` has room
- * for every length and is all 0 before and after. */
-static int64_t padded_sorted(const int32_t *lengths, int64_t count, int64_t height, int64_t step,
+/* What groups of `height` rows store and read; `bytes` counts where the arrangement has them. */
+typedef struct padded {
+    int64_t blocks, bytes;
+} padded;
+
+static padded padded_in_order(const row_list *rows, int64_t count, const tess_cuda_arrangement *how)
+{
+    padded sum = {0};
+    for (int64_t first = 0; first < count; first += how->height) {
+        const int64_t end = tess_min(first + how->height, count);
+        sum.blocks += whole_steps(longest_of(rows, first, end), how->step) * how->height;
+        sum.bytes += how->bytes > 0 ? bytes_read(rows, first, end, how) : 0;
+    }
+    return sum;
+}
+
+/* Blocks of rows stored `height` at a time, when they are sorted by falling length before: counted,
+ * not sorted. `counts` has room for every length and is all 0 before and after. */
+static int64_t blocks_sorted(const int32_t *lengths, int64_t count, int64_t height, int64_t step,
                              int64_t *counts)
 {
     int64_t sum = 0, before = 0, longest = 0;
@@ -51,9 +98,23 @@ static int64_t padded_sorted(const int32_t *lengths, int64_t count, int64_t heig
         /* Groups whose first row has this length. */
         int64_t groups =
             tess_ceil_div(before + counts[length], height) - tess_ceil_div(before, height);
-        sum += groups * tess_ceil_div(length, step) * step * height;
+        sum += groups * whole_steps(length, step) * height;
         before += counts[length];
         counts[length] = 0;
+    }
+    return sum;
+}
+
+/* Of sorted rows those that share a transaction are as good as equally long: transactions that
+ * begin inside a row are not looked at. */
+static padded padded_sorted(const int32_t *lengths, int64_t count, const tess_cuda_arrangement *how,
+                            int64_t *counts)
+{
+    padded sum = {.blocks = blocks_sorted(lengths, count, how->height, how->step, counts)};
+    if (how->bytes > 0) {
+        const int64_t share =
+            tess_min(tess_ceil_div(TESS_CUDA_TRANSACTION, how->bytes), how->height);
+        sum.bytes = blocks_sorted(lengths, count, share, how->step, counts) * how->bytes;
     }
     return sum;
 }
@@ -62,56 +123,66 @@ static int64_t padded_sorted(const int32_t *lengths, int64_t count, int64_t heig
 struct pad_in_order {
     const tess_matrix *A;
     const tess_cuda_arrangement *how;
-    int64_t blocks, rows;
+    int64_t blocks, rows, bytes;
 };
 
 static void pad_in_order(void *arg, tess_range groups)
 {
     struct pad_in_order *job = arg;
     const tess_cuda_arrangement *how = job->how;
-    const int64_t *offsets = job->A->row_offsets, all = job->A->block_rows;
-    int64_t blocks = 0, rows = 0;
+    const row_list list = {.offsets = job->A->row_offsets};
+    int64_t blocks = 0, rows = 0, bytes = 0;
     for (int64_t g = groups.first; g < groups.last; g++) {
-        const int64_t first = g * how->height, end = tess_min(first + how->height, all);
-        int64_t longest = 0, whole = 0;
-        for (int64_t i = first; i < end; i++)
-            longest = tess_max(longest, offsets[i + 1] - offsets[i]);
+        const int64_t first = g * how->height;
+        const int64_t end = tess_min(first + how->height, job->A->block_rows);
+        int64_t longest = longest_of(&list, first, end), whole = 0;
         if (how->split > 0 && longest > how->split)
             whole = (longest - 1) / how->split; /* segments before the last */
-        blocks += whole * tess_ceil_div(how->split, how->step) * how->step;
-        blocks += tess_ceil_div(longest - whole * how->split, how->step) * how->step * how->height;
+        blocks += whole * whole_steps(how->split, how->step);
+        blocks += whole_steps(longest - whole * how->split, how->step) * how->height;
         rows += end - first + whole;
+        bytes += how->bytes > 0 ? bytes_read(&list, first, end, how) : 0;
     }
     tess_take(&job->blocks, blocks);
     tess_take(&job->rows, rows);
+    tess_take(&job->bytes, bytes);
+}
+
+static void set_padding(const tess_cuda_arrangement *how, const padded *sum, int64_t rows,
+                        tess_cuda_padding *pad)
+{
+    pad->blocks = (double)sum->blocks;
+    pad->read = how->bytes > 0 ? (double)sum->bytes / (double)how->bytes : pad->blocks;
+    pad->rows = (double)rows;
 }
 
 tess_status tess_cuda_pad_rows(tess_ctx *ctx, const tess_matrix *A,
                                const tess_cuda_arrangement *how, tess_cuda_padding *pad)
 {
+    padded sum = {0};
     if (how->window <= 1 && (how->split <= 0 || how->height == 1)) {
         struct pad_in_order job = {.A = A, .how = how};
         tess_for(ctx, tess_ceil_div(A->block_rows, how->height), pad_in_order, &job);
-        pad->blocks = (double)job.blocks;
-        pad->rows = (double)job.rows;
+        sum = (padded){job.blocks, job.bytes};
+        set_padding(how, &sum, job.rows, pad);
         return TESS_OK;
     }
     int32_t *lengths = NULL;
-    int64_t count = 0, sum = 0, longest = 0, *counts = NULL;
+    int64_t count = 0, *counts = NULL;
     tess_status status;
     TESS_TRY_CLEAN(row_lengths(ctx, A, how->split, &lengths, &count));
-    for (int64_t i = 0; i < count; i++)
-        longest = tess_max(lengths[i], longest);
-    TESS_TRY_CLEAN(TESS_CALLOC(ctx, longest + 1, &counts));
-    int64_t window = how->window > 1 ? how->window : count;
+    TESS_TRY_CLEAN(
+        TESS_CALLOC(ctx, longest_of(&(row_list){.lengths = lengths}, 0, count) + 1, &counts));
+    const int64_t window = how->window > 1 ? how->window : tess_max(count, 1);
     for (int64_t first = 0; first < count; first += window) {
-        int64_t here = tess_min(count - first, window);
-        sum += how->window > 1
-                   ? padded_sorted(lengths + first, here, how->height, how->step, counts)
-                   : padded_in_order(lengths + first, here, how->height, how->step);
+        const int64_t here = tess_min(count - first, window);
+        const padded part =
+            how->window > 1 ? padded_sorted(lengths + first, here, how, counts)
+                            : padded_in_order(&(row_list){.lengths = lengths + first}, here, how);
+        sum.blocks += part.blocks;
+        sum.bytes += part.bytes;
     }
-    pad->blocks = (double)sum;
-    pad->rows = (double)count;
+    set_padding(how, &sum, count, pad);
 cleanup:
     TESS_FREE(ctx, counts, lengths);
     return status;

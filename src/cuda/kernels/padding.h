@@ -9,8 +9,14 @@ typedef struct tess_cuda_arrangement {
     int64_t window; /* rows sorted together by falling length; 0 or 1: none */
     int64_t height; /* rows side by side, each stored as long as the longest */
     int64_t step;   /* that length is a multiple of this */
+    int64_t bytes;  /* of a row that lie together, beside those of the next row; 0: whatever is
+                       stored is read, the padding too */
 } tess_cuda_arrangement;
 
-/* Sets pad->blocks and pad->rows. */
+/* Memory is read in transactions of so many bytes: a row that has ended is still read where one
+ * holds some of a longer row beside it. */
+enum { TESS_CUDA_TRANSACTION = 64 };
+
+/* Sets pad->blocks, pad->read and pad->rows. */
 tess_status tess_cuda_pad_rows(tess_ctx *ctx, const tess_matrix *A,
                                const tess_cuda_arrangement *how, tess_cuda_padding *pad);

@@ -11,6 +11,7 @@
  *   XVEC      scalars of x a load, where x lies at a multiple of them
  *   TARGETS   lines are not the block rows in order: targets[] says where a line goes
  *   RAGGED    cols is not a multiple of BW: the last block column hangs over the end of x
+ *   FIELDS    x, y and w are by fields (fields.cuh)
  *   DOT       also the sum of w*y over the block's rows, of real scalars
  *
  * One launch a panel of columns: the first with the caller's beta, the others with beta = 1. The
@@ -89,8 +90,9 @@ KERNEL(sliced, sliced_args, THREADS, 1)
 #endif
     const long long row = (long long)target * BH + lane % BH;
     const bool mine = part == 0 && line < a.lines && target >= 0 && row < a.rows;
+    const long long at = y_place(row, a.rows);
 #if EARLY_Y
-    const scalar old = mine && NOT_ZERO(a.beta) ? a.y[row] : ZERO;
+    const scalar old = mine && NOT_ZERO(a.beta) ? a.y[at] : ZERO;
 #endif
     const scalar *values = a.values + (first * (GV * LANES) + lane) * VEC;
     const int *columns = a.columns + (first * HEIGHT + lane / BH) * GROUP;
@@ -117,13 +119,13 @@ KERNEL(sliced, sliced_args, THREADS, 1)
 #if EARLY_Y
         const scalar result = combined(a.alpha, sum, a.beta, old);
 #else
-        const scalar result = scaled(a.alpha, sum, a.beta, a.y, row);
+        const scalar result = scaled(a.alpha, sum, a.beta, a.y, at);
 #endif
         if (!idle)
-            a.y[row] = result;
+            a.y[at] = result;
 #if DOT
         if (a.dot_part)
-            product = (double)result * (double)(a.w ? a.w[row] : result);
+            product = (double)result * (double)(a.w ? a.w[at] : result);
 #endif
     }
 #if DOT

@@ -3,6 +3,7 @@
  * many: a thread block each, thread (i, q) adds every SUM_PARTS-th segment of scalar row i, then the
  * parts are added pairwise, always the same pairs. The others: one thread a scalar row. The launch
  * may start before the one that leaves the segments' sums has ended. */
+#include "fields.cuh"
 #include "segments.cuh"
 
 #define SUM_THREADS 512
@@ -25,11 +26,12 @@ DEVICE double put_row(const sliced_sum_args *a, long long row, scalar sum)
 {
     if (row >= a->rows)
         return 0;
-    const scalar result = scaled(a->alpha, sum, a->beta, a->y, row);
-    a->y[row] = result;
+    const long long at = y_place(row, a->rows);
+    const scalar result = scaled(a->alpha, sum, a->beta, a->y, at);
+    a->y[at] = result;
 #if DOT
     if (a->dot_part)
-        return (double)result * (double)(a->w ? a->w[row] : result);
+        return (double)result * (double)(a->w ? a->w[at] : result);
 #endif
     return 0;
 }

@@ -35,6 +35,14 @@ bool tess_cuda_fits(const tess_cuda_kernel *kernel, const tess_cuda_problem *pro
     return (kernel->complex || !tess_is_complex(problem->type)) && kernel->fits(problem, params);
 }
 
+bool tess_cuda_kernel_by_fields(const tess_cuda_kernel *kernel, const tess_cuda_problem *problem)
+{
+    const bool whole =
+        problem->rows % problem->block_height == 0 && problem->cols % problem->block_width == 0;
+    return whole && problem->rows <= INT32_MAX && problem->cols <= INT32_MAX && kernel->by_fields &&
+           kernel->by_fields(problem);
+}
+
 void tess_cuda_problem_of(const tess_matrix *A, tess_cuda_problem *problem)
 {
     problem->type = A->type;

@@ -24,7 +24,7 @@ enum {
     TESS_CUDA_PARAMS = 12,   /* tuning parameters of a kernel, at most */
     TESS_CUDA_VALUES = 8,    /* values of one parameter */
     TESS_CUDA_ARGS = 64,     /* 8-byte slots of a launch */
-    TESS_CUDA_LAUNCHES = 17, /* launches of one product */
+    TESS_CUDA_LAUNCHES = 19, /* launches of one product */
     TESS_CUDA_VECTORS = 32,  /* right-hand sides of one SpMM launch */
     TESS_CUDA_DEFINES = 512, /* bytes of a defines text */
     TESS_CUDA_SHAPES = 104   /* bytes of a list of shapes */
@@ -51,6 +51,7 @@ typedef struct tess_cuda_problem {
     bool evict_first;     /* too large to stay in L2 beside a solver's vectors: is to leave first */
     int vectors, row_major;        /* SpMM: right-hand sides and their order; 1 and 0 otherwise */
     bool conjugate;                /* of complex types: the conjugate of the matrix is multiplied */
+    bool fields;                   /* x, y and w are by fields (fields.cuh) */
     char shapes[TESS_CUDA_SHAPES]; /* format fbcsr (backend/shapes.h); "": not looked for */
 } tess_cuda_problem;
 
@@ -92,6 +93,14 @@ typedef struct tess_cuda_launch {
     tess_cuda_arg args[TESS_CUDA_ARGS];
 } tess_cuda_launch;
 
+/* How rows (lines, where they are cut) of different lengths share the device. */
+typedef struct tess_cuda_flight {
+    double blocks; /* of a line that its threads have in flight; less than 1: a part of one */
+    double lines;  /* that run at once */
+    int64_t split; /* longest segment of a row; 0: rows are not cut */
+    bool sorted;   /* by falling length */
+} tess_cuda_flight;
+
 typedef struct tess_cuda_kernel {
     const char *name;   /* as `tessera bench` prints it */
     const char *source; /* an embedded file: "sliced.cu" */
@@ -110,6 +119,9 @@ typedef struct tess_cuda_kernel {
     bool (*worth)(const tess_cuda_problem *problem);
     /* Whether it is what one would take without thinking; NULL: it never is. */
     bool (*naive)(const tess_cuda_problem *problem);
+    /* Whether it has a form for vectors by fields that is worth taking; NULL: it never has. All
+     * functions but `defines` give the same for both forms. */
+    bool (*by_fields)(const tess_cuda_problem *problem);
     /* Guessed before others: it reaches the memory's speed at every block size. */
     bool preferred;
     /* Takes complex scalars (scalar.cuh). Others are never asked about complex problems. */
@@ -123,7 +135,8 @@ typedef struct tess_cuda_kernel {
     /* The model's curve that its time is predicted by; NULL: one of its own name. */
     const char *class_name;
     /* "-DREAL=8 -DBH=3 ...": may depend on type, conjugate, block size, whether cols is a multiple
-     * of the block width, arch, vectors, row_major and shapes, and the parameters, but on no other
+     * of the block width, arch, vectors, row_major, fields and shapes, and the parameters, but on
+     * no other
      * size: one variant serves all matrices alike in these. */
     void (*defines)(const tess_cuda_problem *problem, const int *params, char *text, size_t size);
     /* The name of the layout that it reads (layout.h). */
@@ -133,6 +146,8 @@ typedef struct tess_cuda_kernel {
     int (*launches)(const tess_cuda_problem *problem, const int *params,
                     const tess_cuda_layout *layout, const tess_cuda_call *call,
                     tess_cuda_launch *out);
+    /* For the model (plan/idle.c); NULL: what lines of different lengths cost is not known. */
+    void (*flight)(const tess_cuda_problem *problem, const int *params, tess_cuda_flight *out);
 } tess_cuda_kernel;
 
 /* All kernels, in the order of kernels.def. */
@@ -148,6 +163,9 @@ bool tess_cuda_fits(const tess_cuda_kernel *kernel, const tess_cuda_problem *pro
 
 /* NULL when there is none. */
 const tess_cuda_kernel *tess_cuda_kernel_find(const char *name);
+
+/* Whether the kernel should be taken for vectors by fields. */
+bool tess_cuda_kernel_by_fields(const tess_cuda_kernel *kernel, const tess_cuda_problem *problem);
 
 /* Sizes, row lengths and columns of A; what belongs to the device stays for the caller. */
 void tess_cuda_problem_of(const tess_matrix *A, tess_cuda_problem *problem);

@@ -89,18 +89,33 @@ tess_status tess_cuda_choose(tess_ctx *ctx, const tess_cuda_problem *problem, te
     return TESS_OK;
 }
 
+static void describe(const tess_cuda_kernel *kernel, const tess_cuda_problem *problem,
+                     const int *params, tess_candidate *out)
+{
+    *out = (tess_candidate){0};
+    snprintf(out->format, sizeof out->format, "%s", kernel->format);
+    snprintf(out->kernel, sizeof out->kernel, "%s", kernel->name);
+    tess_cuda_write_all(kernel, problem, params, out->params, sizeof out->params);
+}
+
+/* Whether it is among the list's candidates `first` to `last` - 1. */
+static bool is_listed(const tess_candidates *list, int64_t first, int64_t last,
+                      const tess_candidate *candidate)
+{
+    for (int64_t i = first; i < last; i++)
+        if (strcmp(list->items[i].kernel, candidate->kernel) == 0 &&
+            strcmp(list->items[i].params, candidate->params) == 0)
+            return true;
+    return false;
+}
+
 static tess_status add(tess_ctx *ctx, const tess_cuda_kernel *kernel,
                        const tess_cuda_problem *problem, const int *params, tess_candidates *list)
 {
-    tess_candidate candidate = {0};
-    snprintf(candidate.format, sizeof candidate.format, "%s", kernel->format);
-    snprintf(candidate.kernel, sizeof candidate.kernel, "%s", kernel->name);
-    tess_cuda_write_all(kernel, problem, params, candidate.params, sizeof candidate.params);
-    for (int64_t i = 0; i < list->count; i++)
-        if (strcmp(list->items[i].kernel, candidate.kernel) == 0 &&
-            strcmp(list->items[i].params, candidate.params) == 0)
-            return TESS_OK;
-    return tess_candidates_add(ctx, list, &candidate);
+    tess_candidate candidate;
+    describe(kernel, problem, params, &candidate);
+    return is_listed(list, 0, list->count, &candidate) ? TESS_OK
+                                                       : tess_candidates_add(ctx, list, &candidate);
 }
 
 /* Which parameters of the guess are varied. One parameter at a time takes its next smaller and its
@@ -146,14 +161,24 @@ static tess_status add_around_guess(tess_ctx *ctx, const tess_cuda_kernel *kerne
     return TESS_OK;
 }
 
+/* Every set of parameters, after the kernel's guess. A walk over the space comes to each set once,
+ * so that a set can be listed before only as that guess or among the first `around` candidates,
+ * which are a few: the time grows with the space, not with its square. */
 static tess_status add_all(tess_ctx *ctx, const tess_cuda_kernel *kernel,
-                           const tess_cuda_problem *problem, tess_candidates *list)
+                           const tess_cuda_problem *problem, int64_t around, tess_candidates *list)
 {
     int params[TESS_CUDA_PARAMS];
+    const int64_t guessed = list->count;
     TESS_TRY(add_around_guess(ctx, kernel, problem, GUESS, list));
+    const int64_t walked = list->count;
     for (bool more = tess_cuda_params_next(kernel, problem, true, params); more;
-         more = tess_cuda_params_next(kernel, problem, false, params))
-        TESS_TRY(add(ctx, kernel, problem, params, list));
+         more = tess_cuda_params_next(kernel, problem, false, params)) {
+        tess_candidate candidate;
+        describe(kernel, problem, params, &candidate);
+        if (!is_listed(list, 0, around, &candidate) &&
+            !is_listed(list, guessed, walked, &candidate))
+            TESS_TRY(tess_candidates_add(ctx, list, &candidate));
+    }
     return TESS_OK;
 }
 
@@ -217,11 +242,12 @@ tess_status tess_cuda_candidates(tess_device *device, const tess_matrix *A,
     reach others = product->effort == TESS_EFFORT_ESTIMATE ? GUESS : FIRST;
     if (best)
         TESS_TRY(add_around_guess(ctx, best, &search.problem[0], how_far, list));
+    const int64_t around = list->count;
     for (int i = 0; i < tess_cuda_kernel_count; i++) {
         const tess_cuda_kernel *kernel = tess_cuda_kernels[i];
         const tess_cuda_problem *problem = &search.problem[kernel->keeps_shapes];
         if (kernel->op == op && product->effort == TESS_EFFORT_EXHAUSTIVE)
-            TESS_TRY(add_all(ctx, kernel, problem, list));
+            TESS_TRY(add_all(ctx, kernel, problem, around, list));
         else if (kernel->op == op && kernel != best && worth_trying(kernel, problem))
             TESS_TRY(add_around_guess(ctx, kernel, problem, others, list));
     }

@@ -38,6 +38,13 @@ tess_status tess_cuda_look_for_shapes(tess_ctx *ctx, const tess_matrix *A, bool 
 void tess_cuda_prepare_ahead(tess_device *device, const tess_matrix *A, const tess_candidate *items,
                              int64_t count);
 
+/* ---- idle.c ---- */
+
+/* Seconds in which the memory, which reads `speed` bytes a second, waits for lines of A that are
+ * longer than others. */
+tess_status tess_cuda_idle(tess_ctx *ctx, const tess_matrix *A, const tess_cuda_flight *flight,
+                           double speed, double *seconds);
+
 /* ---- cost.c ---- */
 
 tess_status tess_cuda_costs(tess_device *device, const tess_matrix *A, tess_candidates *list);

@@ -195,11 +195,13 @@ static tess_status describe(tess_cuda_plan *p, tess_operation operation, tess_cu
 }
 
 static const tess_cuda_variant *find_variant(const tess_cuda_plan *p, tess_cuda_op op,
-                                             tess_operation operation, int vectors, int row_major)
+                                             tess_operation operation, int vectors, int row_major,
+                                             bool fields)
 {
     const tess_cuda_variant *v = p->variants;
-    while (v && (v->kernel->op != op || v->operation != operation ||
-                 v->problem.vectors != vectors || v->problem.row_major != row_major))
+    while (v &&
+           (v->kernel->op != op || v->operation != operation || v->problem.vectors != vectors ||
+            v->problem.row_major != row_major || v->problem.fields != fields))
         v = v->next;
     return v;
 }
@@ -208,7 +210,7 @@ tess_status tess_cuda_need_variant(tess_cuda_plan *p, tess_cuda_op op, tess_oper
                                    int vectors, int row_major, const tess_cuda_variant **out)
 {
     static const tess_plan_options automatic = {0};
-    const tess_cuda_variant *known = find_variant(p, op, operation, vectors, row_major);
+    const tess_cuda_variant *known = find_variant(p, op, operation, vectors, row_major, false);
     tess_cuda_problem problem;
     int params[TESS_CUDA_PARAMS] = {0};
     if (known) {
@@ -224,21 +226,26 @@ tess_status tess_cuda_need_variant(tess_cuda_plan *p, tess_cuda_op op, tess_oper
     return add_first_accepted(p, op, operation, &problem, &automatic, out);
 }
 
-tess_status tess_cuda_need_dot(tess_cuda_plan *p, const tess_cuda_variant **out)
+tess_status tess_cuda_need_form(tess_cuda_plan *p, tess_cuda_op op, bool transposed, bool fields,
+                                const tess_cuda_variant **out)
 {
+    bool *missing = &p->missing[op][transposed][fields];
     tess_cuda_problem problem;
     int params[TESS_CUDA_PARAMS] = {0};
-    *out = find_variant(p, TESS_CUDA_SPMV_DOT, TESS_OPERATION_NONE, 1, 0);
-    if (*out || p->plain_dots || p->caller.apply)
+    const tess_operation operation = tess_cuda_operation(transposed);
+    *out = find_variant(p, op, operation, 1, 0, fields);
+    if (*out || *missing || p->caller.apply)
         return TESS_OK;
-    TESS_TRY(describe(p, TESS_OPERATION_NONE, &problem));
-    const tess_cuda_kernel *kernel = companion(p, TESS_CUDA_SPMV_DOT, &problem, params);
+    TESS_TRY(describe(p, operation, &problem));
+    problem.fields = fields;
+    const tess_cuda_kernel *kernel = companion(p, op, &problem, params);
+    const bool has = kernel && (!fields || tess_cuda_kernel_by_fields(kernel, &problem));
     const tess_kept_error kept = tess_error_keep(p->cuda->ctx);
     const tess_status status =
-        kernel ? add_variant(p, kernel, params, TESS_OPERATION_NONE, &problem, out) : TESS_OK;
+        has ? add_variant(p, kernel, params, operation, &problem, out) : TESS_OK;
     if (status == TESS_ERR_MEMORY)
         return status;
-    p->plain_dots = !*out;
+    *missing = !*out;
     tess_error_restore(p->cuda->ctx, &kept);
     return TESS_OK;
 }

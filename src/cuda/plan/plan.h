@@ -34,7 +34,7 @@ typedef struct tess_cuda_plan {
     size_t stage_bytes[TESS_STAGES];
     cu_pointer dot_scratch; /* partial sums, then the result */
     cu_function update;     /* update.cu, once values came from device memory */
-    bool plain_dots;        /* the kernel has no form with a dot product, or it was refused */
+    bool missing[2][2][2];  /* tess_cuda_need_form by op, transposed and fields: there is none */
     tess_operator caller;   /* the caller's operator; apply = NULL: the plan has a matrix */
 } tess_cuda_plan;
 
@@ -65,7 +65,6 @@ tess_status tess_cuda_prepare(tess_plan *plan, const tess_plan_options *options)
 void tess_cuda_release(tess_plan *plan);
 tess_status tess_cuda_update_values(tess_plan *plan, const void *values);
 tess_status tess_cuda_host_values(tess_plan *plan);
-tess_status tess_cuda_set_stream(tess_plan *plan, void *stream);
 void tess_cuda_settle(tess_plan *plan);
 
 static inline tess_operation tess_cuda_operation(bool transpose)
@@ -77,10 +76,17 @@ static inline tess_operation tess_cuda_operation(bool transpose)
 tess_status tess_cuda_need_variant(tess_cuda_plan *p, tess_cuda_op op, tess_operation operation,
                                    int vectors, int row_major, const tess_cuda_variant **out);
 
-/* The form of the plan's kernel that leaves a dot product too, made now if this is the first time.
- * NULL: there is none on the plan's layout, and a dot product follows the product. Inside
- * enter/leave. */
-tess_status tess_cuda_need_dot(tess_cuda_plan *p, const tess_cuda_variant **out);
+/* A form of the plan's kernel that not every kernel has, made now if this is the first time: with a
+ * dot product, or with vectors by fields. `op` has one vector. NULL: there is none on the plan's
+ * layout, or it was refused. Inside enter/leave. */
+tess_status tess_cuda_need_form(tess_cuda_plan *p, tess_cuda_op op, bool transposed, bool fields,
+                                const tess_cuda_variant **out);
+
+/* The form that leaves a dot product too. NULL: a dot product follows the product. */
+static inline tess_status tess_cuda_need_dot(tess_cuda_plan *p, const tess_cuda_variant **out)
+{
+    return tess_cuda_need_form(p, TESS_CUDA_SPMV_DOT, false, false, out);
+}
 
 /* A resident of the plan's matrix in that layout, for users that are no variants. It takes new
  * values until it is let go. Inside enter/leave. */
@@ -117,12 +123,17 @@ tess_status tess_cuda_memory_permute(tess_plan *plan, const tess_permute *pass);
 
 /* ---- product.c ---- */
 
+tess_status tess_cuda_set_stream(tess_plan *plan, void *stream);
 tess_status tess_cuda_spmv(tess_plan *plan, double alpha, const void *x, double beta, void *y);
 tess_status tess_cuda_spmv_transpose(tess_plan *plan, double alpha, const void *x, double beta,
                                      void *y);
 tess_status tess_cuda_spmv_dot(tess_plan *plan, double alpha, const void *x, double beta, void *y,
                                const void *w, double *dot);
 tess_status tess_cuda_dot(tess_plan *plan, const void *x, const void *y, double *dot);
+/* The same of vectors by fields (backend.h). */
+tess_status tess_cuda_fields_open(tess_plan *plan, bool *has);
+tess_status tess_cuda_fields_multiply(tess_plan *plan, const tess_fields_product *product,
+                                      bool *done);
 tess_status tess_cuda_spmm(tess_plan *plan, int k, tess_block_order order, double alpha,
                            const void *X, int64_t ldx, double beta, void *Y, int64_t ldy);
 /* Those of complex matrices. */

@@ -66,14 +66,16 @@ static tess_status deliver(tess_cuda_plan *p, void *y, size_t bytes, bool staged
     return tess_cuda_download(p->cuda, y, p->stage[TESS_STAGE_Y], bytes, p->stream);
 }
 
-/* y = alpha A x + beta y, vectors on the device. */
-static tess_status run_spmv(tess_cuda_plan *p, tess_operation operation, tess_cuda_call *call)
+/* y = alpha op(A) x + beta y, vectors on the device. `form`: the variant for vectors by fields;
+ * NULL: they are not. */
+static tess_status run_spmv(tess_cuda_plan *p, tess_operation operation,
+                            const tess_cuda_variant *form, tess_cuda_call *call)
 {
-    const tess_cuda_variant *variant;
     if (p->caller.apply)
         return tess_cuda_multiply_operator(p, operation != TESS_OPERATION_NONE, call);
-    TESS_TRY(tess_cuda_need_variant(p, TESS_CUDA_SPMV, operation, 1, 0, &variant));
-    return tess_cuda_run(p->cuda, variant, call, p->stream);
+    if (!form)
+        TESS_TRY(tess_cuda_need_variant(p, TESS_CUDA_SPMV, operation, 1, 0, &form));
+    return tess_cuda_run(p->cuda, form, call, p->stream);
 }
 
 static bool reads_y(const tess_cuda_call *call)
@@ -82,7 +84,8 @@ static bool reads_y(const tess_cuda_call *call)
 }
 
 /* y = alpha op(A) x + beta y. */
-static tess_status multiply(tess_cuda_plan *p, tess_operation operation, const void *x, void *y,
+static tess_status multiply(tess_cuda_plan *p, tess_operation operation,
+                            const tess_cuda_variant *form, const void *x, void *y,
                             tess_cuda_call call)
 {
     const bool transposed = operation != TESS_OPERATION_NONE;
@@ -94,7 +97,7 @@ static tess_status multiply(tess_cuda_plan *p, tess_operation operation, const v
     bool x_staged, y_staged;
     TESS_TRY(locate(p, TESS_STAGE_X, x, x_bytes, true, &call.x, &x_staged));
     TESS_TRY(locate(p, TESS_STAGE_Y, y, y_bytes, reads_y(&call), &call.y, &y_staged));
-    TESS_TRY(run_spmv(p, operation, &call));
+    TESS_TRY(run_spmv(p, operation, form, &call));
     return deliver(p, y, y_bytes, y_staged);
 }
 
@@ -102,7 +105,7 @@ tess_status tess_cuda_spmv(tess_plan *plan, double alpha, const void *x, double 
 {
     tess_cuda_plan *p = tess_cuda_plan_of(plan);
     TESS_TRY(tess_cuda_enter(p->cuda));
-    return tess_cuda_leave_with(p->cuda, multiply(p, TESS_OPERATION_NONE, x, y,
+    return tess_cuda_leave_with(p->cuda, multiply(p, TESS_OPERATION_NONE, NULL, x, y,
                                                   (tess_cuda_call){.alpha = alpha, .beta = beta}));
 }
 
@@ -111,7 +114,7 @@ tess_status tess_cuda_spmv_transpose(tess_plan *plan, double alpha, const void *
 {
     tess_cuda_plan *p = tess_cuda_plan_of(plan);
     TESS_TRY(tess_cuda_enter(p->cuda));
-    return tess_cuda_leave_with(p->cuda, multiply(p, TESS_OPERATION_TRANSPOSE, x, y,
+    return tess_cuda_leave_with(p->cuda, multiply(p, TESS_OPERATION_TRANSPOSE, NULL, x, y,
                                                   (tess_cuda_call){.alpha = alpha, .beta = beta}));
 }
 
@@ -160,19 +163,21 @@ static tess_status run_dot(tess_cuda_plan *p, cu_pointer w, cu_pointer y, cu_poi
     return tess_cuda_launch_one(cuda, final, &run, p->stream);
 }
 
-/* The fused form of the plan's kernel, or the product and then dot.cu. */
-static tess_status run_spmv_dot(tess_cuda_plan *p, tess_cuda_call *call)
+/* The fused form of the plan's kernel, or the product and then dot.cu, which adds vectors in any
+ * order that they share. */
+static tess_status run_spmv_dot(tess_cuda_plan *p, const tess_cuda_variant *form,
+                                tess_cuda_call *call)
 {
     const tess_cuda_variant *variant;
-    TESS_TRY(tess_cuda_need_dot(p, &variant));
+    TESS_TRY(tess_cuda_need_form(p, TESS_CUDA_SPMV_DOT, false, form != NULL, &variant));
     if (variant)
         return tess_cuda_run(p->cuda, variant, call, p->stream);
-    TESS_TRY(run_spmv(p, TESS_OPERATION_NONE, call));
+    TESS_TRY(run_spmv(p, TESS_OPERATION_NONE, form, call));
     return run_dot(p, call->w ? call->w : call->y, call->y, call->dot);
 }
 
-static tess_status spmv_dot(tess_cuda_plan *p, double alpha, const void *x, double beta, void *y,
-                            const void *w, double *dot)
+static tess_status spmv_dot(tess_cuda_plan *p, const tess_cuda_variant *form, double alpha,
+                            const void *x, double beta, void *y, const void *w, double *dot)
 {
     tess_cuda *cuda = p->cuda;
     size_t size = tess_type_size(p->matrix.type);
@@ -194,7 +199,7 @@ static tess_status spmv_dot(tess_cuda_plan *p, double alpha, const void *x, doub
         TESS_TRY(need_scratch(p));
         call.dot = scratch_result(p);
     }
-    TESS_TRY(run_spmv_dot(p, &call));
+    TESS_TRY(run_spmv_dot(p, form, &call));
     if (!dot_here)
         TESS_TRY(tess_cuda_download(cuda, dot, call.dot, sizeof *dot, p->stream));
     return deliver(p, y, y_bytes, y_staged);
@@ -223,7 +228,39 @@ tess_status tess_cuda_spmv_dot(tess_plan *plan, double alpha, const void *x, dou
 {
     tess_cuda_plan *p = tess_cuda_plan_of(plan);
     TESS_TRY(tess_cuda_enter(p->cuda));
-    return tess_cuda_leave_with(p->cuda, spmv_dot(p, alpha, x, beta, y, w, dot));
+    return tess_cuda_leave_with(p->cuda, spmv_dot(p, NULL, alpha, x, beta, y, w, dot));
+}
+
+/* ---- vectors by fields ---- */
+
+tess_status tess_cuda_fields_open(tess_plan *plan, bool *has)
+{
+    tess_cuda_plan *p = tess_cuda_plan_of(plan);
+    const tess_cuda_variant *form = NULL;
+    TESS_TRY(tess_cuda_enter(p->cuda));
+    const tess_status status = tess_cuda_need_form(p, TESS_CUDA_SPMV, false, true, &form);
+    *has = form != NULL;
+    return tess_cuda_leave_with(p->cuda, status);
+}
+
+static tess_status fields_multiply(tess_cuda_plan *p, const tess_fields_product *f, bool *done)
+{
+    const tess_cuda_variant *form;
+    TESS_TRY(tess_cuda_need_form(p, TESS_CUDA_SPMV, f->transpose, true, &form));
+    *done = form != NULL;
+    if (!form)
+        return TESS_OK;
+    return f->dot ? spmv_dot(p, form, f->alpha, f->x, f->beta, f->y, f->w, f->dot)
+                  : multiply(p, tess_cuda_operation(f->transpose), form, f->x, f->y,
+                             (tess_cuda_call){.alpha = f->alpha, .beta = f->beta});
+}
+
+tess_status tess_cuda_fields_multiply(tess_plan *plan, const tess_fields_product *product,
+                                      bool *done)
+{
+    tess_cuda_plan *p = tess_cuda_plan_of(plan);
+    TESS_TRY(tess_cuda_enter(p->cuda));
+    return tess_cuda_leave_with(p->cuda, fields_multiply(p, product, done));
 }
 
 /* ---- several vectors ---- */
@@ -323,7 +360,8 @@ static tess_status complex_spmv(tess_plan *plan, tess_operation operation, tess_
 {
     tess_cuda_plan *p = tess_cuda_plan_of(plan);
     TESS_TRY(tess_cuda_enter(p->cuda));
-    return tess_cuda_leave_with(p->cuda, multiply(p, operation, x, y, with_factors(alpha, beta)));
+    return tess_cuda_leave_with(p->cuda,
+                                multiply(p, operation, NULL, x, y, with_factors(alpha, beta)));
 }
 
 static tess_status complex_spmm(tess_plan *plan, int k, tess_block_order order, tess_complex alpha,

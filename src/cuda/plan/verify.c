@@ -6,6 +6,7 @@
  */
 #include <float.h>
 
+#include "backend/permute.h"
 #include "cuda/plan/launch.h"
 #include "ref/ref.h"
 
@@ -58,12 +59,13 @@ typedef struct comparison {
     void *x, *y, *expected; /* of A's type */
     double *bound;          /* |A||x| of one vector */
     void *one;              /* one vector of x, contiguous, for the bound */
+    void *moved;            /* x or y as the device has them */
     cu_pointer device_x, device_y, device_dot;
 } comparison;
 
 static void free_comparison(tess_cuda *cuda, comparison *t)
 {
-    TESS_FREE(cuda->ctx, t->x, t->y, t->expected, t->bound, t->one);
+    TESS_FREE(cuda->ctx, t->x, t->y, t->expected, t->bound, t->one, t->moved);
     tess_cuda_free(cuda, t->device_x);
     tess_cuda_free(cuda, t->device_y);
     tess_cuda_free(cuda, t->device_dot);
@@ -79,6 +81,7 @@ static tess_status make_comparison(tess_cuda *cuda, const tess_matrix *A, int ve
     TESS_TRY(tess_alloc_bytes(cuda->ctx, t->y_count, size, &t->y));
     TESS_TRY(tess_alloc_bytes(cuda->ctx, t->y_count, size, &t->expected));
     TESS_TRY(tess_alloc_bytes(cuda->ctx, A->cols, size, &t->one));
+    TESS_TRY(tess_alloc_bytes(cuda->ctx, tess_max(t->x_count, t->y_count), size, &t->moved));
     TESS_TRY(TESS_ALLOC(cuda->ctx, A->rows, &t->bound));
     TESS_TRY(tess_cuda_alloc(cuda, (size_t)t->x_count * size, "a probe", &t->device_x));
     TESS_TRY(tess_cuda_alloc(cuda, (size_t)t->y_count * size, "a probe", &t->device_y));
@@ -86,6 +89,16 @@ static tess_status make_comparison(tess_cuda *cuda, const tess_matrix *A, int ve
     for (int64_t i = 0; i < t->x_count; i++)
         tess_put_complex(t->x, A->type, i, random_scalar(SEED + 2, i));
     return TESS_OK;
+}
+
+/* A vector in the order in which the variant has it; `back`: the other way round. */
+static void order(const tess_cuda_problem *problem, int32_t block, int64_t count, const void *from,
+                  void *to, bool back)
+{
+    if (problem->fields)
+        tess_permute_blocks(problem->type, count, block, back, from, to);
+    else
+        memcpy(to, from, (size_t)count * tess_type_size(problem->type));
 }
 
 /* alpha A x + beta y on the device, where y is NaN before (beta = 0) or random. */
@@ -110,13 +123,17 @@ static tess_status run_probe(tess_cuda *cuda, const tess_cuda_variant *probe, te
                          tess_complex_is_zero(beta) ? (tess_complex){NAN, NAN}
                                                     : random_scalar(SEED + 3, i));
     memcpy(t->expected, t->y, (size_t)t->y_count * size);
-    TESS_TRY(tess_cuda_upload(cuda, t->device_x, t->x, (size_t)t->x_count * size, stream));
-    TESS_TRY(tess_cuda_upload(cuda, t->device_y, t->y, (size_t)t->y_count * size, stream));
+    order(&probe->problem, A->block_width, t->x_count, t->x, t->moved, false);
+    TESS_TRY(tess_cuda_upload(cuda, t->device_x, t->moved, (size_t)t->x_count * size, stream));
+    order(&probe->problem, A->block_height, t->y_count, t->y, t->moved, false);
+    TESS_TRY(tess_cuda_upload(cuda, t->device_y, t->moved, (size_t)t->y_count * size, stream));
     TESS_TRY(tess_cuda_run(cuda, probe, &call, stream));
     TESS_TRY(
-        TESS_CU(cuda, cuMemcpyDtoHAsync(t->y, t->device_y, (size_t)t->y_count * size, stream)));
+        TESS_CU(cuda, cuMemcpyDtoHAsync(t->moved, t->device_y, (size_t)t->y_count * size, stream)));
     TESS_TRY(TESS_CU(cuda, cuMemcpyDtoHAsync(dot, t->device_dot, sizeof *dot, stream)));
-    return TESS_CU(cuda, cuStreamSynchronize(stream));
+    TESS_TRY(TESS_CU(cuda, cuStreamSynchronize(stream)));
+    order(&probe->problem, A->block_height, t->y_count, t->moved, t->y, true);
+    return TESS_OK;
 }
 
 static void write_scalar(tess_type type, tess_complex value, char *text, size_t size)
@@ -230,6 +247,7 @@ static tess_status place_probe(tess_cuda *cuda, const tess_cuda_variant *variant
     probe->problem.row_major = variant->problem.row_major;
     probe->problem.evict_first = variant->problem.evict_first;
     probe->problem.conjugate = variant->problem.conjugate;
+    probe->problem.fields = variant->problem.fields;
     memcpy(probe->problem.shapes, variant->problem.shapes, sizeof probe->problem.shapes);
     kernel->defines(&variant->problem, variant->params, defines, sizeof defines);
     kernel->defines(&probe->problem, probe->params, probe_defines, sizeof probe_defines);

@@ -18,39 +18,12 @@
 #include "format/fbcsr/slices.h"
 #include "format/fbcsr/split.h"
 
-static const char *const candidates[] = {"32x32",
-                                         "16x16",
-                                         "8x8",
-                                         "6x6",
-                                         "5x5",
-                                         "4x4",
-                                         "3x3",
-                                         "2x2",
-                                         "8x4",
-                                         "4x8",
-                                         "8x2",
-                                         "2x8",
-                                         "2x6",
-                                         "6x3",
-                                         "3x6",
-                                         "5x3",
-                                         "3x5",
-                                         "4x3",
-                                         "3x4",
-                                         "4x2",
-                                         "2x4",
-                                         "row:32",
-                                         "row:16",
-                                         "row:8",
-                                         "row:4",
-                                         "column:32",
-                                         "column:16",
-                                         "diagonal:32",
-                                         "diagonal:16",
-                                         "antidiagonal:32",
-                                         "antidiagonal:16"};
+static const char *const candidates[] = {"32x32,16x16,8x8,6x6,5x5,4x4,3x3,2x2",
+                                         "8x4,4x8,8x2,2x8,2x6,6x3,3x6,5x3,3x5,4x3,3x4,4x2,2x4",
+                                         "row:32,row:16,row:8,row:4,column:32,column:16,"
+                                         "diagonal:32,diagonal:16,antidiagonal:32,antidiagonal:16"};
 enum {
-    CANDIDATES = sizeof candidates / sizeof *candidates,
+    CANDIDATES = 31,
     SAMPLE_ENTRIES = 100000,
     SAMPLE_PIECES = 8,
     RUN_BYTES = 48,
@@ -184,11 +157,8 @@ tess_status tess_fbcsr_sample(tess_ctx *ctx, const tess_matrix *csr, int64_t wan
             S.row_offsets[to + 1] = S.row_offsets[to];
     }
     TESS_TRY_CLEAN(compact_columns(ctx, &S));
-    *P = S;
-    return TESS_OK;
 cleanup:
-    tess_fbcsr_pattern_clear(ctx, &S);
-    return status;
+    return TESS_DELIVER_OR(status, S, tess_fbcsr_pattern_clear(ctx, &S), P);
 }
 
 /* ---- Lists ---- */
@@ -335,10 +305,11 @@ tess_status tess_fbcsr_choose(tess_ctx *ctx, const tess_matrix *csr, tess_fbcsr_
     tess_fbcsr_pattern sample;
     double most = -INFINITY, best = -INFINITY;
     tess_status status = TESS_OK;
-    for (int c = 0; c < CANDIDATES; c++) {
-        tess_fbcsr_options one;
-        TESS_TRY(tess_shape_list_parse(ctx, candidates[c], &one));
-        S.shape[c] = one.shape[0];
+    for (size_t i = 0, c = 0; i < sizeof candidates / sizeof *candidates; i++) {
+        tess_fbcsr_options some;
+        TESS_TRY(tess_shape_list_parse(ctx, candidates[i], &some));
+        for (int k = 0; k < some.count && c < CANDIDATES; k++)
+            S.shape[c++] = some.shape[k];
     }
     TESS_TRY(tess_fbcsr_sample(ctx, csr, SAMPLE_ENTRIES, false, &sample));
     const double whole =

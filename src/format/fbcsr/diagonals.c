@@ -22,30 +22,13 @@ static int64_t diagonal_of(const diagonal_work *W, int64_t row, int32_t column)
     return column - W->shape->shift * row - W->first;
 }
 
-struct count_entries {
-    const tess_fbcsr_pattern *P;
-    diagonal_work *W;
-    int64_t *counts;
-};
-
 static void count_entries(void *arg, tess_range range)
 {
-    const struct count_entries *job = arg;
-    const tess_fbcsr_pattern *P = job->P;
-    for (int64_t row = range.first; row < range.last; row++) {
-        for (int64_t k = P->row_offsets[row]; k < P->row_offsets[row + 1]; k++) {
-            int64_t diagonal = diagonal_of(job->W, row, P->columns[k]);
-            tess_take(&job->counts[diagonal], 1);
-        }
-    }
-}
-
-static void count_diagonals(diagonal_work *W)
-{
+    const diagonal_work *W = arg;
     const tess_fbcsr_pattern *P = W->P;
-    int64_t *counts = W->offsets + 1;
-    tess_for(W->ctx, P->rows, count_entries, &(struct count_entries){P, W, counts});
-    tess_counts_to_offsets(W->offsets, W->diagonals);
+    for (int64_t row = range.first; row < range.last; row++)
+        for (int64_t k = P->row_offsets[row]; k < P->row_offsets[row + 1]; k++)
+            tess_take(&W->offsets[diagonal_of(W, row, P->columns[k]) + 1], 1);
 }
 
 /* The first position of a row whose diagonal is at least `diagonal`: diagonals increase with
@@ -60,6 +43,7 @@ struct sort_share {
     int64_t *next;
 };
 
+/* Every thread owns diagonals of nearly equal entries, and takes its slice of every row. */
 static void sort_share(void *arg, tess_range diagonals)
 {
     const struct sort_share *job = arg;
@@ -78,12 +62,6 @@ static void sort_share(void *arg, tess_range diagonals)
             W->position[next[diagonal]++] = k;
         }
     }
-}
-
-/* Every thread owns diagonals of nearly equal entries, and takes its slice of every row. */
-static void sort_by_diagonal(diagonal_work *W, int64_t *next)
-{
-    tess_for_rows(W->ctx, W->offsets, W->diagonals, sort_share, &(struct sort_share){W, next});
 }
 
 /* The last row at which a block of the diagonal may begin; less than the diagonal's first row when
@@ -253,8 +231,9 @@ tess_status tess_fbcsr_split_diagonals(tess_ctx *ctx, const tess_fbcsr_pattern *
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, entries, &W.position));
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, entries / least + 1, &places));
     TESS_TRY_CLEAN(TESS_CALLOC(ctx, P->rows + 1, &row_starts));
-    count_diagonals(&W);
-    sort_by_diagonal(&W, counts);
+    tess_for(ctx, P->rows, count_entries, &W);
+    tess_counts_to_offsets(W.offsets, W.diagonals);
+    tess_for_rows(ctx, W.offsets, W.diagonals, sort_share, &(struct sort_share){&W, counts});
     TESS_TRY_CLEAN(split_all(&W, out->cell, counts, places));
     gather(&W, counts, places, row_starts, out);
 cleanup:

@@ -84,58 +84,51 @@ tess_status tess_fbcsr_pattern_remove(tess_ctx *ctx, tess_fbcsr_pattern *P,
     tess_counts_to_offsets(N.row_offsets, N.rows);
     tess_for(ctx, P->rows, keep_left, &job);
     tess_fbcsr_pattern_clear(ctx, P);
-    *P = N;
-    return TESS_OK;
 cleanup:
-    tess_fbcsr_pattern_clear(ctx, &N);
-    return status;
+    return TESS_DELIVER_OR(status, N, tess_fbcsr_pattern_clear(ctx, &N), P);
 }
 
 /* ---- Making it ---- */
 
-/* The values of block b, and where its entries are to be found from now on. `base` is the number of
- * scalars before the split. */
-static void fill_block(const tess_fbcsr_pattern *P, const tess_fbcsr_found *found,
-                       const tess_fbcsr_split *split, int64_t b, int64_t base, const tess_matrix *A,
-                       int64_t *map)
+/* A split that is being filled. `base` is the number of scalars before it. */
+typedef struct filling {
+    const tess_fbcsr_pattern *P;
+    const tess_fbcsr_found *found;
+    tess_fbcsr_split *split;
+    int64_t base, *map;
+    const tess_matrix *A;
+} filling;
+
+/* The values of block b, and where its entries are to be found from now on. */
+static void fill_block(const filling *f, int64_t b)
 {
-    const tess_shape *S = &split->shape;
+    const tess_fbcsr_pattern *P = f->P;
+    const tess_shape *S = &f->split->shape;
     int64_t first = b * tess_shape_cells(S);
     for (int64_t i = 0; i < S->height; i++) {
-        int64_t row = split->rows[b] + i, column = split->cols[b] + S->shift * i;
+        int64_t row = f->split->rows[b] + i, column = f->split->cols[b] + S->shift * i;
         int64_t end = P->row_offsets[row + 1];
         for (int64_t k = tess_fbcsr_lower_bound(P, row, column);
              k < end && P->columns[k] < column + S->width; k++) {
             int64_t cell = (P->columns[k] - column) * S->height + i;
-            if (found->cell[k] != cell)
+            if (f->found->cell[k] != cell)
                 continue; /* it is in another block */
             int64_t entry = P->entry ? P->entry[k] : k;
-            tess_copy_scalar(A->type, split->values, first + cell, A->values, entry);
-            map[entry] = base + first + cell;
+            tess_copy_scalar(f->A->type, f->split->values, first + cell, f->A->values, entry);
+            f->map[entry] = f->base + first + cell;
         }
     }
 }
 
-struct fill_blocks {
-    const tess_fbcsr_found *found;
-    tess_fbcsr_split *split;
-    size_t block_bytes;
-    const tess_fbcsr_pattern *P;
-    int64_t base;
-    const tess_matrix *A;
-    tess_fbcsr *F;
-};
-
 static void fill_blocks(void *arg, tess_range range)
 {
-    const struct fill_blocks *job = arg;
-    const tess_fbcsr_found *found = job->found;
-    tess_fbcsr_split *split = job->split;
+    const filling *f = arg;
+    const size_t bytes = (size_t)tess_shape_cells(&f->split->shape) * tess_type_size(f->A->type);
     for (int64_t b = range.first; b < range.last; b++) {
-        split->rows[b] = found->places[b].row;
-        split->cols[b] = found->places[b].col;
-        memset((char *)split->values + (size_t)b * job->block_bytes, 0, job->block_bytes);
-        fill_block(job->P, found, split, b, job->base, job->A, job->F->map);
+        f->split->rows[b] = f->found->places[b].row;
+        f->split->cols[b] = f->found->places[b].col;
+        memset((char *)f->split->values + (size_t)b * bytes, 0, bytes);
+        fill_block(f, b);
     }
 }
 
@@ -153,9 +146,7 @@ static tess_status fill_split(tess_fbcsr *F, const tess_fbcsr_pattern *P,
     TESS_TRY(TESS_ALLOC(F->ctx, found->blocks, &split->rows));
     TESS_TRY(TESS_ALLOC(F->ctx, found->blocks, &split->cols));
     TESS_TRY(tess_alloc_bytes(F->ctx, scalars, tess_type_size(F->type), &split->values));
-    size_t block_bytes = (size_t)cells * tess_type_size(F->type);
-    tess_for(F->ctx, found->blocks, fill_blocks,
-             &(struct fill_blocks){found, split, block_bytes, P, base, A, F});
+    tess_for(F->ctx, found->blocks, fill_blocks, &(filling){P, found, split, base, F->map, A});
     return TESS_OK;
 }
 
@@ -238,12 +229,9 @@ tess_status tess_fbcsr_create(tess_ctx *ctx, const tess_matrix *A,
     TESS_TRY_CLEAN(TESS_CALLOC(ctx, chosen.count, &F->split));
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, A->blocks, &F->map));
     TESS_TRY_CLEAN(split_all(F, A, &chosen));
-    *out = F;
-    F = NULL;
 cleanup:
-    tess_fbcsr_destroy(F);
     tess_matrix_destroy(csr);
-    return status;
+    return TESS_DELIVER(status, F, tess_fbcsr_destroy, out);
 }
 
 void tess_fbcsr_destroy(tess_fbcsr *F)

@@ -125,7 +125,7 @@ static int64_t turns_of_step(const builder *B, int64_t slice, int c, int64_t ste
     return turns;
 }
 
-int64_t tess_fbcsr_turns(const builder *B, int64_t slice)
+static int64_t turns_of_slice(const builder *B, int64_t slice)
 {
     int64_t turns = 0, one;
     for (int c = 0; c < B->S->classes; c++)
@@ -225,19 +225,23 @@ static int64_t sort_window(const builder *B, sized_row *rows, int64_t first, int
     return pays ? after : before;
 }
 
-struct count_turns {
+struct slices {
     const builder *B;
-    int64_t first; /* slice */
-    int64_t *turns;
+    int64_t first;
 };
 
-static void count_turns(void *arg, tess_range range)
+static int64_t count_turns(const void *from, tess_range range)
 {
-    const struct count_turns *job = arg;
+    const struct slices *some = from;
     int64_t turns = 0;
-    for (int64_t slice = range.first; slice < range.last; slice++)
-        turns += tess_fbcsr_turns(job->B, job->first + slice);
-    tess_take(job->turns, turns);
+    for (int64_t i = range.first; i < range.last; i++)
+        turns += turns_of_slice(some->B, some->first + i);
+    return turns;
+}
+
+int64_t tess_fbcsr_turns(const builder *B, int64_t first, int64_t count)
+{
+    return tess_reduce(B->ctx, count, TESS_SUM, count_turns, &(struct slices){B, first});
 }
 
 /* The price of some windows, groups of `group` neighbours together. */
@@ -252,8 +256,8 @@ static double price_group(const builder *B, sized_row *rows, int64_t count, int 
         const int64_t first = windows * s / sampled * WINDOW;
         const int64_t end = first + WINDOW < count ? first + WINDOW : count;
         bytes += sort_window(B, rows, first, end, group);
-        tess_for(B->ctx, tess_ceil_div(end - first, places), count_turns,
-                 &(struct count_turns){B, S->segments + first / places, &turns});
+        turns +=
+            tess_fbcsr_turns(B, S->segments + first / places, tess_ceil_div(end - first, places));
     }
     *turns_count = 2 * TESS_FBCSR_TURN_BYTES * turns > bytes;
     return tess_fbcsr_bytes_and_turns((double)bytes, (double)turns);

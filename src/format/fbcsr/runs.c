@@ -121,21 +121,18 @@ static void put_runs(tess_fbcsr_builder *B, int64_t row, const cover *C, int64_t
 }
 
 struct walk_share {
-    int threads;
+    tess_fbcsr_builder *B;
     int64_t *numbers, longest;
     uint8_t *choices;
-    const tess_matrix *A;
-    tess_fbcsr_builder *B;
 };
 
-static void walk_share(void *arg, int t)
+static void walk_share(void *arg, tess_range rows)
 {
     const struct walk_share *job = arg;
     const int64_t longest = job->longest;
-    int64_t *mine = job->numbers + t * (2 * longest + 1);
-    const cover C = {mine, mine + longest, job->choices + t * longest};
-    for (int64_t row = job->A->rows * t / job->threads; row < job->A->rows * (t + 1) / job->threads;
-         row++)
+    int64_t *mine = job->numbers + rows.share * (2 * longest + 1);
+    const cover C = {mine, mine + longest, job->choices + rows.share * longest};
+    for (int64_t row = rows.first; row < rows.last; row++)
         put_runs(job->B, row, &C, cover_row(job->B, row, &C));
 }
 
@@ -143,18 +140,13 @@ static tess_status walk_rows(tess_fbcsr_builder *B)
 {
     const tess_matrix *A = B->A;
     const int threads = B->ctx->threads;
-    int64_t longest = 0;
-    for (int64_t row = 0; row < A->rows; row++) {
-        int64_t length = A->row_offsets[row + 1] - A->row_offsets[row];
-        longest = length > longest ? length : longest;
-    }
+    const int64_t longest = tess_matrix_longest_row(A);
     int64_t *numbers = NULL;
     uint8_t *choices = NULL;
     tess_status status;
     TESS_TRY_CLEAN(TESS_ALLOC(B->ctx, threads * (2 * longest + 1), &numbers));
     TESS_TRY_CLEAN(TESS_ALLOC(B->ctx, threads * longest + 1, &choices));
-    tess_parallel(B->ctx, threads, walk_share,
-                  &(struct walk_share){threads, numbers, longest, choices, A, B});
+    tess_for(B->ctx, A->rows, walk_share, &(struct walk_share){B, numbers, longest, choices});
 cleanup:
     TESS_FREE(B->ctx, numbers, choices);
     return status;

@@ -87,5 +87,5 @@ int64_t tess_fbcsr_diagonal_groups(const tess_fbcsr_builder *B, int64_t slice);
 
 /* ---- places.c ---- */
 
-/* In how many turns x is read for the runs of a slice. */
-int64_t tess_fbcsr_turns(const tess_fbcsr_builder *B, int64_t slice);
+/* In how many turns x is read for the runs of slices first .. first + count - 1. */
+int64_t tess_fbcsr_turns(const tess_fbcsr_builder *B, int64_t first, int64_t count);

@@ -160,8 +160,7 @@ tess_status tess_fbcsr_slices_create(tess_ctx *ctx, const tess_matrix *A, const 
 {
     builder B = {.ctx = ctx, .A = A, .F = F};
     tess_status status = start(&B, shapes, lanes);
-    if (status == TESS_OK)
-        status = fill(&B);
+    TESS_THEN(fill(&B));
     finish(&B);
     if (status != TESS_OK) {
         tess_fbcsr_slices_destroy(B.S);
@@ -170,22 +169,6 @@ tess_status tess_fbcsr_slices_create(tess_ctx *ctx, const tess_matrix *A, const 
     tess_fbcsr_slices_update(B.S, A->values);
     *out = B.S;
     return TESS_OK;
-}
-
-struct count_turns {
-    builder B;
-    const tess_fbcsr_slices *S;
-    int64_t *turns;
-};
-
-static void count_turns(void *arg, tess_range range)
-{
-    const struct count_turns *job = arg;
-    int64_t turns = 0;
-    for (int64_t slice = job->S->segments + range.first; slice < job->S->segments + range.last;
-         slice++)
-        turns += tess_fbcsr_turns(&job->B, slice);
-    tess_take(job->turns, turns);
 }
 
 tess_status tess_fbcsr_slices_measure(tess_ctx *ctx, const tess_matrix *A, const tess_fbcsr *F,
@@ -200,9 +183,7 @@ tess_status tess_fbcsr_slices_measure(tess_ctx *ctx, const tess_matrix *A, const
         out->bytes = S->value_count * (int64_t)tess_type_size(S->type) + S->column_count * 4 +
                      S->slices * S->head * 4 + S->piece_count * TESS_FBCSR_PIECE * 4 +
                      (S->targets ? S->places * 4 : 0);
-        int64_t turns = 0;
-        tess_for(ctx, S->slices - S->segments, count_turns, &(struct count_turns){B, S, &turns});
-        out->turns = turns;
+        out->turns = tess_fbcsr_turns(&B, S->segments, S->slices - S->segments);
         for (int64_t slice = S->segments; slice < S->slices; slice++) {
             const int32_t *head = S->heads + slice * S->head;
             bool runs = false;
@@ -222,10 +203,9 @@ tess_status tess_fbcsr_slices_measure(tess_ctx *ctx, const tess_matrix *A, const
 
 void tess_fbcsr_slices_destroy(tess_fbcsr_slices *S)
 {
-    if (!S)
-        return;
-    TESS_FREE(S->ctx, S->heads, S->lengths, S->targets, S->pieces, S->columns, S->values,
-              S->entries, S->cut_row, S->cut_slots, S);
+    if (S)
+        TESS_FREE(S->ctx, S->heads, S->lengths, S->targets, S->pieces, S->columns, S->values,
+                  S->entries, S->cut_row, S->cut_slots, S);
 }
 
 struct update_values {

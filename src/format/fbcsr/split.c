@@ -352,13 +352,12 @@ cleanup:
     return status;
 }
 
-static void count_extracted(void *arg, tess_range range)
+static int64_t count_extracted(const void *cell, tess_range range)
 {
-    tess_fbcsr_found *found = arg;
     int64_t nonzeros = 0;
     for (int64_t k = range.first; k < range.last; k++)
-        nonzeros += found->cell[k] >= 0;
-    tess_take(&found->nonzeros, nonzeros);
+        nonzeros += ((const int32_t *)cell)[k] >= 0;
+    return nonzeros;
 }
 
 tess_status tess_fbcsr_split_once(tess_ctx *ctx, const tess_fbcsr_pattern *P,
@@ -377,10 +376,7 @@ tess_status tess_fbcsr_split_once(tess_ctx *ctx, const tess_fbcsr_pattern *P,
         TESS_TRY_CLEAN(diagonals ? tess_fbcsr_split_diagonals(ctx, P, shape, least, &found)
                                  : split_bands(&W, &found));
     }
-    tess_for(ctx, entries, count_extracted, &found);
-    *out = found;
-    return TESS_OK;
+    found.nonzeros = tess_reduce(ctx, entries, TESS_SUM, count_extracted, found.cell);
 cleanup:
-    tess_fbcsr_found_clear(ctx, &found);
-    return status;
+    return TESS_DELIVER_OR(status, found, tess_fbcsr_found_clear(ctx, &found), out);
 }

@@ -1,6 +1,4 @@
 /* Matrices and vectors under an arrangement. */
-#include <inttypes.h>
-
 #include "matrix/arrange/arrange.h"
 #include "matrix/sort.h"
 
@@ -97,12 +95,9 @@ tess_status tess_matrix_arrange(const tess_matrix *A, const tess_arrangement *a,
     }
     tess_for_rows(ctx, B->row_offsets, B->block_rows, arrange_share,
                   &(struct arrange_share){keys, longest, B, A, a, new_column});
-    *out = B;
-    B = NULL;
 cleanup:
     TESS_FREE(ctx, new_column, keys);
-    tess_matrix_destroy(B);
-    return status;
+    return TESS_DELIVER(status, B, tess_matrix_destroy, out);
 }
 
 struct move_blocks {

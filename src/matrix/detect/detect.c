@@ -98,9 +98,8 @@ static tess_status count_aligned(search *S, tess_block_candidate *C, bool keep)
         room -= S->patterns[i].entries;
     if (keep && C->blocks <= P->entries / 2 && C->blocks <= room &&
         S->pattern_count < PATTERNS_MAX) {
-        TESS_TRY(tess_pattern_compress(S->ctx, P, height, width, &S->marks,
-                                       &S->patterns[S->pattern_count]));
-        S->pattern_count++;
+        tess_pattern *blocks = &S->patterns[S->pattern_count++];
+        TESS_TRY(tess_pattern_compress(S->ctx, P, height, width, &S->marks, blocks));
     }
     return TESS_OK;
 }
@@ -296,16 +295,15 @@ tess_status tess_detect(tess_ctx *ctx, const tess_matrix *A, const tess_detect_o
                         tess_detection **out)
 {
     tess_detect_options options;
-    if (!ctx || !A || !out)
-        return tess_null_argument(ctx, __func__);
+    TESS_NEED(ctx, ctx && A && out);
     TESS_TRY(TESS_TAKE_OPTIONS(ctx, tess_detect_options, given, &options));
     search *S = NULL;
     tess_status status;
     TESS_TRY(TESS_CALLOC(ctx, 1, &S));
     S->ctx = ctx;
     S->A = A;
-    TESS_TRY_CLEAN(tess_pattern_of(ctx, A, options.ignore_zeros, &S->patterns[0]));
     S->pattern_count = 1;
+    TESS_TRY_CLEAN(tess_pattern_of(ctx, A, options.ignore_zeros, &S->patterns[0]));
     /* A shifted row of blocks reaches at most one block column further. */
     TESS_TRY_CLEAN(tess_marks_create(ctx, A->cols + 1, &S->marks));
     if (S->patterns[0].entries > 0) {
@@ -324,7 +322,6 @@ cleanup:
 
 void tess_detection_destroy(tess_detection *D)
 {
-    if (!D)
-        return;
-    TESS_FREE(((detection *)D)->ctx, (void *)(uintptr_t)D->candidates, D);
+    if (D)
+        TESS_FREE(((detection *)D)->ctx, (void *)(uintptr_t)D->candidates, D);
 }

@@ -19,7 +19,8 @@ typedef struct tess_pattern {
     bool borrowed;    /* the arrays belong to a matrix */
 } tess_pattern;
 
-/* The stored scalars of A (without those that are zero if `ignore_zeros`), padding excluded. */
+/* The stored scalars of A (without those that are zero if `ignore_zeros`), padding excluded. A
+ * pattern and marks are cleared by whoever has made them, also after a failure. */
 tess_status tess_pattern_of(tess_ctx *ctx, const tess_matrix *A, bool ignore_zeros,
                             tess_pattern *out);
 void tess_pattern_clear(tess_ctx *ctx, tess_pattern *P);

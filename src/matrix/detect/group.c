@@ -123,7 +123,8 @@ static void rate_rows(void *arg, tess_range rows)
         job->least[i] = (uint8_t)least_alike(job->similar, i, job->block);
 }
 
-/* Rows by that, those of 0 left out. */
+/* Rows by their least likeness, the most alike first. Rows whose least likeness is 0 are left
+ * out. */
 static tess_status sort_rows(tess_ctx *ctx, const tess_similar *similar, int64_t rows, int32_t b,
                              tess_similar_pairs *out)
 {
@@ -133,8 +134,7 @@ static tess_status sort_rows(tess_ctx *ctx, const tess_similar *similar, int64_t
     tess_for(ctx, rows, rate_rows, &(rating){similar, b, least});
     for (int64_t i = 0; i < rows; i++)
         first[255 - least[i] + 1]++;
-    for (int s = 0; s < 256; s++)
-        first[s + 1] += first[s];
+    tess_counts_to_offsets(first, 256);
     *out = (tess_similar_pairs){.count = first[255]};
     tess_status status = TESS_ALLOC(ctx, rows, &out->pair);
     for (int64_t i = 0; status == TESS_OK && i < rows; i++)
@@ -181,8 +181,7 @@ tess_status tess_sort_similar(tess_ctx *ctx, const tess_similar *similar, int64_
     for (int64_t i = 0; i < rows; i++)
         for (int k = 0; k < TESS_SIMILAR && similar[i].row[k] >= 0; k++)
             first[255 - similar[i].alike[k] + 1]++;
-    for (int s = 0; s < 256; s++)
-        first[s + 1] += first[s];
+    tess_counts_to_offsets(first, 256);
     *out = (tess_similar_pairs){.count = first[256]};
     TESS_TRY(TESS_ALLOC(ctx, out->count, &out->pair));
     for (int64_t i = 0; i < rows; i++)

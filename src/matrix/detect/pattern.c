@@ -29,51 +29,46 @@ static int64_t scalar_row(const tess_matrix *A, int64_t i, bool ignore_zeros, in
 typedef struct scalar_rows {
     const tess_matrix *A;
     bool ignore_zeros;
-    tess_pattern P;
+    tess_pattern *P;
 } scalar_rows;
 
 static void count_rows(void *arg, tess_range range)
 {
     const scalar_rows *job = arg;
     for (int64_t i = range.first; i < range.last; i++)
-        job->P.row_offsets[i + 1] = scalar_row(job->A, i, job->ignore_zeros, NULL);
+        job->P->row_offsets[i + 1] = scalar_row(job->A, i, job->ignore_zeros, NULL);
 }
 
 static void fill_rows(void *arg, tess_range range)
 {
     const scalar_rows *job = arg;
     for (int64_t i = range.first; i < range.last; i++)
-        scalar_row(job->A, i, job->ignore_zeros, job->P.columns + job->P.row_offsets[i]);
+        scalar_row(job->A, i, job->ignore_zeros, job->P->columns + job->P->row_offsets[i]);
 }
 
 tess_status tess_pattern_of(tess_ctx *ctx, const tess_matrix *A, bool ignore_zeros,
                             tess_pattern *out)
 {
-    tess_pattern P = {.height = 1, .width = 1, .rows = A->rows, .cols = A->cols};
+    tess_pattern *P = out;
+    *P = (tess_pattern){.height = 1, .width = 1, .rows = A->rows, .cols = A->cols};
     if (A->block_height == 1 && A->block_width == 1 && !ignore_zeros) {
-        P.entries = A->blocks;
-        P.row_offsets = A->row_offsets;
-        P.columns = A->columns;
-        P.borrowed = true;
-        *out = P;
+        P->entries = A->blocks;
+        P->row_offsets = A->row_offsets;
+        P->columns = A->columns;
+        P->borrowed = true;
         return TESS_OK;
     }
     if (A->cols > INT32_MAX)
         return tess_fail(ctx, TESS_ERR_UNSUPPORTED,
                          "blocks are detected among scalars, and %lld columns are more than 2^31-1",
                          (long long)A->cols);
-    TESS_TRY(TESS_ALLOC(ctx, A->rows + 1, &P.row_offsets));
-    P.row_offsets[0] = 0;
-    tess_for(ctx, A->rows, count_rows, &(scalar_rows){A, ignore_zeros, P});
-    tess_counts_to_offsets(P.row_offsets, A->rows);
-    P.entries = P.row_offsets[A->rows];
-    tess_status status = TESS_ALLOC(ctx, P.entries, &P.columns);
-    if (status != TESS_OK) {
-        tess_free(ctx, P.row_offsets);
-        return status;
-    }
-    tess_for(ctx, A->rows, fill_rows, &(scalar_rows){A, ignore_zeros, P});
-    *out = P;
+    TESS_TRY(TESS_CALLOC(ctx, A->rows + 1, &P->row_offsets));
+    scalar_rows job = {A, ignore_zeros, P};
+    tess_for(ctx, A->rows, count_rows, &job);
+    tess_counts_to_offsets(P->row_offsets, A->rows);
+    P->entries = P->row_offsets[A->rows];
+    TESS_TRY(TESS_ALLOC(ctx, P->entries, &P->columns));
+    tess_for(ctx, A->rows, fill_rows, &job);
     return TESS_OK;
 }
 
@@ -88,15 +83,9 @@ void tess_pattern_clear(tess_ctx *ctx, tess_pattern *P)
 
 tess_status tess_marks_create(tess_ctx *ctx, int64_t columns, tess_marks *out)
 {
-    tess_marks marks = {.ctx = ctx, .columns = columns, .threads = ctx->threads};
-    TESS_TRY(TESS_CALLOC(ctx, columns * ctx->threads, &marks.mark));
-    tess_status status = TESS_CALLOC(ctx, ctx->threads, &marks.stamp);
-    if (status != TESS_OK) {
-        tess_free(ctx, marks.mark);
-        return status;
-    }
-    *out = marks;
-    return TESS_OK;
+    *out = (tess_marks){.ctx = ctx, .columns = columns, .threads = ctx->threads};
+    TESS_TRY(TESS_CALLOC(ctx, columns * ctx->threads, &out->mark));
+    return TESS_CALLOC(ctx, ctx->threads, &out->stamp);
 }
 
 void tess_marks_clear(tess_ctx *ctx, tess_marks *marks)
@@ -188,7 +177,7 @@ typedef struct group_sweep {
     grouping G;
     divisor by_width;
     uint32_t column_shift;
-    int64_t *group_counts; /* NULL: nobody asks */
+    int64_t *group_counts; /* NULL: not wanted */
     const tess_pattern *Q;
     int64_t total;
 } group_sweep;
@@ -230,24 +219,17 @@ tess_status tess_pattern_compress(tess_ctx *ctx, const tess_pattern *P, int32_t 
                                   int32_t width, tess_marks *marks, tess_pattern *out)
 {
     const grouping G = group_rows(P->rows, height, 0);
-    tess_pattern Q = {
-        .height = P->height * height,
-        .width = P->width * width,
-        .rows = G.groups,
-        .cols = tess_ceil_div(P->cols, width),
-    };
-    TESS_TRY(TESS_ALLOC(ctx, Q.rows + 1, &Q.row_offsets));
-    Q.row_offsets[0] = 0;
-    tess_pattern_count(P, height, width, 0, 0, marks, Q.row_offsets);
-    tess_counts_to_offsets(Q.row_offsets, Q.rows);
-    Q.entries = Q.row_offsets[Q.rows];
-    tess_status status = TESS_ALLOC(ctx, Q.entries, &Q.columns);
-    if (status != TESS_OK) {
-        tess_free(ctx, Q.row_offsets);
-        return status;
-    }
-    group_sweep job = {.marks = marks, .P = P, .G = G, .by_width = divisor_of(width), .Q = &Q};
+    tess_pattern *Q = out;
+    *Q = (tess_pattern){.height = P->height * height,
+                        .width = P->width * width,
+                        .rows = G.groups,
+                        .cols = tess_ceil_div(P->cols, width)};
+    TESS_TRY(TESS_CALLOC(ctx, Q->rows + 1, &Q->row_offsets));
+    tess_pattern_count(P, height, width, 0, 0, marks, Q->row_offsets);
+    tess_counts_to_offsets(Q->row_offsets, Q->rows);
+    Q->entries = Q->row_offsets[Q->rows];
+    TESS_TRY(TESS_ALLOC(ctx, Q->entries, &Q->columns));
+    group_sweep job = {.marks = marks, .P = P, .G = G, .by_width = divisor_of(width), .Q = Q};
     tess_parallel(marks->ctx, team(P, marks), sweep_share, &job);
-    *out = Q;
     return TESS_OK;
 }

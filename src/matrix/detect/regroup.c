@@ -21,7 +21,7 @@ enum { COUNTED = 4 };
 /* Of the rows, the share that must find partners before the blocks of a size are counted. */
 #define WORTH_COUNTING 0.6
 
-/* What the caller gets, and who frees it. */
+/* The caller's structure, and the context that frees it. */
 typedef struct regrouping {
     tess_regrouping public;
     tess_ctx *ctx;
@@ -44,12 +44,12 @@ struct count_groups {
     const int64_t *order;
     const int32_t *group_of;
     tess_marks *marks;
-    int64_t block, total;
+    int64_t block;
 };
 
-static void count_groups(void *arg, tess_range groups)
+static int64_t count_groups(const void *arg, tess_range groups)
 {
-    struct count_groups *job = arg;
+    const struct count_groups *job = arg;
     const tess_pattern *P = job->P;
     uint32_t *mark = job->marks->mark + groups.share * job->marks->columns;
     int64_t found = 0;
@@ -64,18 +64,17 @@ static void count_groups(void *arg, tess_range groups)
                 *seen = stamp;
             }
     }
-    tess_take(&job->total, found);
+    return found;
 }
 
 /* Blocks of b x b in that order. group_of is scratch of P->rows. */
 static int64_t count_regrouped(tess_ctx *ctx, const tess_pattern *P, const int64_t *order,
                                int32_t b, int32_t *group_of, tess_marks *marks)
 {
-    struct count_groups job = {P, order, group_of, marks, b, 0};
     for (int64_t i = 0; i < P->rows; i++)
         group_of[order[i]] = (int32_t)(i / b);
-    tess_for(ctx, tess_ceil_div(P->rows, b), count_groups, &job);
-    return job.total;
+    return tess_reduce(ctx, tess_ceil_div(P->rows, b), TESS_SUM, count_groups,
+                       &(struct count_groups){P, order, group_of, marks, b});
 }
 
 void tess_interleave(int64_t rows, int32_t fields, int64_t *order)
@@ -87,9 +86,9 @@ void tess_interleave(int64_t rows, int32_t fields, int64_t *order)
 
 /* ---- Price ---- */
 
-static double price(const search *S, int32_t b, int64_t blocks, bool permuted)
+static double price(const search *S, int32_t b, int64_t blocks, tess_passes passes)
 {
-    return tess_regrouped_price(S->A, b, (double)blocks, permuted);
+    return tess_regrouped_price(S->A, b, (double)blocks, passes);
 }
 
 /* Up to COUNTED sizes that are guessed to be the cheapest, cheapest first. bytes[b], 0: not one. */
@@ -115,7 +114,7 @@ static int pick_sizes(const double *bytes, int32_t *sizes)
 static void try_order(search *S, int32_t b, int32_t fields)
 {
     const int64_t blocks = count_regrouped(S->ctx, &S->P, S->order, b, S->group_of, &S->marks);
-    const double bytes = price(S, b, blocks, true);
+    const double bytes = price(S, b, blocks, fields > 0 ? TESS_PASSES_FIELDS : TESS_PASSES_LIST);
     if (!(bytes < S->best.bytes))
         return;
     S->best = (tess_regrouping){
@@ -138,7 +137,8 @@ static tess_status try_fields(search *S)
     int32_t sizes[COUNTED];
     for (int32_t f = 2; f <= TESS_REGROUP_MAX; f++)
         if (S->P.rows % f == 0)
-            bytes[f] = tess_regrouped_price(S->A, f, tess_sample_fields(&S->P, f, &S->marks), true);
+            bytes[f] = tess_regrouped_price(S->A, f, tess_sample_fields(&S->P, f, &S->marks),
+                                            TESS_PASSES_FIELDS);
     const int count = pick_sizes(bytes, sizes);
     for (int i = 0; i < count && bytes[sizes[i]] < WORTH_A_SWEEP * S->best.bytes; i++) {
         TESS_TRY(tess_progress(S->ctx, "looking for fields", i, count));
@@ -154,7 +154,8 @@ static int guess_sizes(const search *S, const tess_similar *similar, int32_t *si
     double density[TESS_REGROUP_MAX + 1], bytes[TESS_REGROUP_MAX + 1] = {0};
     const int natural = tess_guess_densities(similar, S->P.rows, density);
     for (int32_t b = 2; b <= TESS_REGROUP_MAX; b++) {
-        bytes[b] = tess_regrouped_price(S->A, b, (double)S->P.entries / (density[b] * b * b), true);
+        bytes[b] = tess_regrouped_price(S->A, b, (double)S->P.entries / (density[b] * b * b),
+                                        TESS_PASSES_LIST);
         bytes[b] *= natural % b != 0 && b % natural != 0 ? TORN : 1;
         if (bytes[b] > WORTH_A_SWEEP * S->best.bytes)
             bytes[b] = 0;
@@ -194,13 +195,14 @@ static tess_status look(search *S)
     TESS_TRY(tess_marks_create(S->ctx, S->P.cols, &S->marks));
     TESS_TRY(try_fields(S));
     const double full = tess_regrouped_price(
-        S->A, TESS_REGROUP_MAX, (double)S->P.entries / (TESS_REGROUP_MAX * TESS_REGROUP_MAX), true);
+        S->A, TESS_REGROUP_MAX, (double)S->P.entries / (TESS_REGROUP_MAX * TESS_REGROUP_MAX),
+        TESS_PASSES_LIST);
     return S->best.bytes < LITTLE_TO_GAIN * full ? TESS_OK : try_similar(S);
 }
 
 /* ---- The verdict ---- */
 
-/* "12 345" is for people; the sentence is for both. */
+/* What was found, as a sentence. */
 static void write_reason(const search *S, double csr, tess_regrouping *R)
 {
     const int b = (int)R->block;
@@ -249,13 +251,12 @@ tess_status tess_detect_regrouping(tess_ctx *ctx, const tess_matrix *A,
                                    const tess_detect_options *given, tess_regrouping **out)
 {
     tess_detect_options options;
-    if (!ctx || !A || !out)
-        return tess_null_argument(ctx, __func__);
+    TESS_NEED(ctx, ctx && A && out);
     TESS_TRY(TESS_TAKE_OPTIONS(ctx, tess_detect_options, given, &options));
     search S = {.ctx = ctx, .A = A};
     tess_status status;
     TESS_TRY_CLEAN(tess_pattern_of(ctx, A, options.ignore_zeros, &S.P));
-    const double csr = price(&S, 1, S.P.entries, false);
+    const double csr = price(&S, 1, S.P.entries, TESS_PASSES_NONE);
     S.best = (tess_regrouping){.block = 1, .bytes = WORTH_THE_TROUBLE * csr};
     if (A->rows == A->cols && S.P.entries > 0)
         TESS_TRY_CLEAN(look(&S));
@@ -269,7 +270,6 @@ cleanup:
 
 void tess_regrouping_destroy(tess_regrouping *R)
 {
-    if (!R)
-        return;
-    TESS_FREE(((regrouping *)R)->ctx, (void *)(uintptr_t)R->order, R);
+    if (R)
+        TESS_FREE(((regrouping *)R)->ctx, (void *)(uintptr_t)R->order, R);
 }

@@ -50,9 +50,15 @@ int tess_rows_alike(const tess_pattern *P, int64_t i, int64_t j);
 /* Whether a look at a few hundred rows finds fields or rows alike: it takes milliseconds. */
 tess_status tess_glance_regrouping(tess_ctx *ctx, const tess_matrix *A, bool *promising);
 
-/* Bytes of an SpMV with that many blocks of b x b; `permuted`: and of the passes that bring x into
- * another order and y back. */
-double tess_regrouped_price(const tess_matrix *A, int32_t b, double blocks, bool permuted);
+/* What brings x into another order and y back. */
+typedef enum tess_passes {
+    TESS_PASSES_NONE,   /* the order is A's own */
+    TESS_PASSES_FIELDS, /* computed */
+    TESS_PASSES_LIST    /* by a list of rows */
+} tess_passes;
+
+/* Bytes of an SpMV with that many blocks of b x b and such passes. */
+double tess_regrouped_price(const tess_matrix *A, int32_t b, double blocks, tess_passes passes);
 
 /* About how many blocks of f x f there are when f fields are interleaved, from a sample of groups.
  * `marks` has P->cols columns. */

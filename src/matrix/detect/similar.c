@@ -208,8 +208,8 @@ static tess_status transpose(tess_ctx *ctx, const tess_pattern *P, tess_pattern 
     return TESS_OK;
 }
 
-/* Whether the pattern is symmetric, by hashes: the sum of its columns' of every row, and of its
- * rows' of every column. S->by_hash has the former, not sorted yet. */
+/* Whether the pattern is symmetric. The hash of row i, a sum over its columns, is compared with
+ * that of column i, a sum over its rows. S->by_hash has the rows' hashes and is not sorted yet. */
 static tess_status is_symmetric(tess_ctx *ctx, const search *S, bool *symmetric)
 {
     const tess_pattern *P = S->P;

@@ -97,10 +97,7 @@ tess_status tess_generate_cdr(tess_ctx *ctx, const char *what, const char *keys,
     problem P = {.grid = {.n = 32}, .b = 4, .seed = 1, .convection = 40, .reaction = 10};
     int type = TESS_F64;
     const tess_option table[] = {
-        TESS_OPTION_COUNT("n", &P.grid.n, 1, INT32_MAX),
-        TESS_OPTION_COUNT("nx", &P.grid.nx, 1, INT32_MAX),
-        TESS_OPTION_COUNT("ny", &P.grid.ny, 1, INT32_MAX),
-        TESS_OPTION_COUNT("nz", &P.grid.nz, 1, INT32_MAX),
+        TESS_OPTIONS_GRID(&P.grid),
         TESS_OPTION_COUNT("b", &P.b, 1, TESS_BLOCK_MAX),
         TESS_OPTION_COUNT("seed", &P.seed, 0, TESS_SEED_MAX),
         {"convection", TESS_OPTION_DOUBLE, &P.convection, 0, 1e9, NULL, 0},

@@ -193,13 +193,9 @@ tess_status tess_generate_elasticity(tess_ctx *ctx, const char *what, const char
     void *load = NULL;
     TESS_TRY(tess_generate_with_rhs(ctx, &rule, weight, &A, rhs ? &load : NULL));
     const tess_status status = add_coordinates(ctx, &P, A);
-    if (status != TESS_OK) {
-        tess_matrix_destroy(A);
+    if (status != TESS_OK)
         tess_free(ctx, load);
-        return status;
-    }
-    *out = A;
-    if (rhs)
+    else if (rhs)
         *rhs = load;
-    return TESS_OK;
+    return TESS_DELIVER(status, A, tess_matrix_destroy, out);
 }

@@ -32,8 +32,7 @@ static tess_status unknown_generator(tess_ctx *ctx, const char *name)
 
 tess_status tess_matrix_generate(tess_ctx *ctx, const char *spec, tess_matrix **A, void **rhs)
 {
-    if (!ctx || !spec || !A)
-        return tess_null_argument(ctx, __func__);
+    TESS_NEED(ctx, ctx && spec && A);
     if (strncmp(spec, "gen:", 4) == 0)
         spec += 4;
     char name[32], what[40];
@@ -53,8 +52,7 @@ tess_status tess_matrix_generate(tess_ctx *ctx, const char *spec, tess_matrix **
 
 tess_status tess_matrix_input(tess_ctx *ctx, const char *input, tess_matrix **out)
 {
-    if (!ctx || !input || !out)
-        return tess_null_argument(ctx, __func__);
+    TESS_NEED(ctx, ctx && input && out);
     if (strncmp(input, "gen:", 4) == 0 || tess_generate_is(input, "promote:") ||
         tess_generate_is(input, "tile:"))
         return tess_matrix_generate(ctx, input, out, NULL);
@@ -130,6 +128,7 @@ static void round_row(tess_matrix *A, int64_t row, const double *values)
     }
 }
 
+/* f64 rows are written where they stay; others pass through `scratch`, one row a thread. */
 static void fill_range(void *arg, tess_range range)
 {
     const struct fill_range *job = arg;
@@ -148,34 +147,15 @@ static void fill_range(void *arg, tess_range range)
     }
 }
 
-/* f64 rows are written where they stay; others pass through `scratch`, one row a thread. */
-static void fill_rows(const tess_row_rule *rule, tess_matrix *A, double *scratch, int64_t longest)
+static void count_row(void *counts, const void *rule_of, int64_t row)
 {
-    int64_t size = (int64_t)A->block_height * A->block_width;
-    tess_for(A->ctx, A->block_rows, fill_range,
-             &(struct fill_range){A, rule, size, scratch, longest});
-}
-
-struct count_range {
-    const tess_row_rule *rule;
-    int64_t *counts, *longest;
-};
-
-static void count_range(void *arg, tess_range range)
-{
-    const struct count_range *job = arg;
-    int64_t *counts = job->counts;
-    int64_t longest = 0;
-    for (int64_t row = range.first; row < range.last; row++) {
-        counts[row] = job->rule->count(job->rule->problem, row);
-        longest = counts[row] > longest ? counts[row] : longest;
-    }
-    tess_raise(job->longest, longest);
+    const tess_row_rule *rule = rule_of;
+    ((int64_t *)counts)[row] = rule->count(rule->problem, row);
 }
 
 static tess_status generate_rows(tess_ctx *ctx, const tess_row_rule *rule, tess_matrix **out)
 {
-    int64_t rows, cols, size = (int64_t)rule->block_height * rule->block_width, longest = 0;
+    int64_t rows, cols, size = (int64_t)rule->block_height * rule->block_width;
     if (!tess_mul(rule->block_rows, rule->block_height, &rows) ||
         !tess_mul(rule->block_cols, rule->block_width, &cols))
         return tess_fail(ctx, TESS_ERR_OVERFLOW, "%lld x %lld blocks of %d x %d overflow",
@@ -187,20 +167,17 @@ static tess_status generate_rows(tess_ctx *ctx, const tess_row_rule *rule, tess_
     TESS_TRY(tess_matrix_head(ctx, rule->type, rows, cols, rule->block_height, rule->block_width, 0,
                               &A));
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, rule->block_rows + 1, &A->row_offsets));
-    int64_t *counts = A->row_offsets + 1;
     A->row_offsets[0] = 0;
-    tess_for(ctx, rule->block_rows, count_range, &(struct count_range){rule, counts, &longest});
+    tess_for_each(ctx, rule->block_rows, 0, count_row, A->row_offsets + 1, rule);
     tess_counts_to_offsets(A->row_offsets, rule->block_rows);
     TESS_TRY_CLEAN(tess_matrix_allocate_blocks(A, A->row_offsets[rule->block_rows]));
+    const int64_t longest = rule->type == TESS_F64 ? 0 : tess_matrix_longest_row(A);
     if (rule->type != TESS_F64)
         TESS_TRY_CLEAN(TESS_ALLOC(ctx, longest * size * ctx->threads, &scratch));
-    fill_rows(rule, A, scratch, longest);
-    *out = A;
-    A = NULL;
+    tess_for(ctx, A->block_rows, fill_range, &(struct fill_range){A, rule, size, scratch, longest});
 cleanup:
     tess_free(ctx, scratch);
-    tess_matrix_destroy(A);
-    return status;
+    return TESS_DELIVER(status, A, tess_matrix_destroy, out);
 }
 
 struct evaluate {
@@ -246,15 +223,8 @@ tess_status tess_generate_with_rhs(tess_ctx *ctx, const tess_row_rule *rule,
 {
     tess_matrix *A = NULL;
     TESS_TRY(generate_rows(ctx, rule, &A));
-    if (rhs) {
-        tess_status status = generate_vector(ctx, A, value, rule->problem, rhs);
-        if (status != TESS_OK) {
-            tess_matrix_destroy(A);
-            return status;
-        }
-    }
-    *out = A;
-    return TESS_OK;
+    const tess_status status = rhs ? generate_vector(ctx, A, value, rule->problem, rhs) : TESS_OK;
+    return TESS_DELIVER(status, A, tess_matrix_destroy, out);
 }
 
 tess_status tess_grid_check(tess_ctx *ctx, const char *what, tess_grid *grid, int64_t b)

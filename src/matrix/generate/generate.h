@@ -105,6 +105,11 @@ extern const char *const tess_type_choices[];
         .key = "type", .kind = TESS_OPTION_CHOICE, .target = (target_), \
         .choices = tess_type_choices                                    \
     }
+#define TESS_OPTIONS_GRID(grid_)                             \
+    TESS_OPTION_COUNT("n", &(grid_)->n, 1, INT32_MAX),       \
+        TESS_OPTION_COUNT("nx", &(grid_)->nx, 1, INT32_MAX), \
+        TESS_OPTION_COUNT("ny", &(grid_)->ny, 1, INT32_MAX), \
+        TESS_OPTION_COUNT("nz", &(grid_)->nz, 1, INT32_MAX)
 #define TESS_OPTION_COUNT(key_, target_, min_, max_)                                              \
     {                                                                                             \
         .key = (key_), .kind = TESS_OPTION_INT, .target = (target_), .min = (min_), .max = (max_) \

@@ -51,10 +51,7 @@ static tess_status generate(tess_ctx *ctx, const char *what, const char *keys, b
     problem P = {.grid = {.n = 32}, .b = 3, .seed = 1, .corners = corners};
     int type = TESS_F64;
     const tess_option table[] = {
-        TESS_OPTION_COUNT("n", &P.grid.n, 1, INT32_MAX),
-        TESS_OPTION_COUNT("nx", &P.grid.nx, 1, INT32_MAX),
-        TESS_OPTION_COUNT("ny", &P.grid.ny, 1, INT32_MAX),
-        TESS_OPTION_COUNT("nz", &P.grid.nz, 1, INT32_MAX),
+        TESS_OPTIONS_GRID(&P.grid),
         TESS_OPTION_COUNT("b", &P.b, 1, TESS_BLOCK_MAX),
         TESS_OPTION_COUNT("seed", &P.seed, 0, TESS_SEED_MAX),
         TESS_OPTION_TYPE(&type),

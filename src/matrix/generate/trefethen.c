@@ -75,8 +75,7 @@ tess_status tess_generate_trefethen(tess_ctx *ctx, const char *what, const char 
     const tess_row_rule rule = tess_rule(type, P.order, P.order, 1, 1, &P, count, fill);
     TESS_TRY(TESS_ALLOC(ctx, P.n, &P.primes));
     tess_status status = find_primes(ctx, P.n, P.primes);
-    if (status == TESS_OK)
-        status = tess_generate_with_rhs(ctx, &rule, NULL, out, rhs);
+    TESS_THEN(tess_generate_with_rhs(ctx, &rule, NULL, out, rhs));
     tess_free(ctx, P.primes);
     return status;
 }

@@ -196,17 +196,6 @@ static void cut(body_reader *body, const tess_text *text)
     }
 }
 
-static tess_status resize(tess_ctx *ctx, void **array, int64_t used, int64_t count, size_t size)
-{
-    void *larger;
-    TESS_TRY(tess_alloc_bytes(ctx, count, size, &larger));
-    if (used > 0)
-        memcpy(larger, *array, (size_t)used * size);
-    tess_free(ctx, *array);
-    *array = larger;
-    return TESS_OK;
-}
-
 /* Room for `needed` entries. The announced count is allocated at once where the size of the file
  * makes it plausible; otherwise (tightly packed gzip, pipes, lists) the arrays double. */
 static tess_status reserve(const tess_text *text, const tess_mm_header *header, int64_t needed,
@@ -219,15 +208,14 @@ static tess_status reserve(const tess_text *text, const tess_mm_header *header, 
     int64_t capacity = e->capacity > 0 ? 2 * e->capacity : plausible;
     if (header->entries >= 0 && capacity > header->entries)
         capacity = header->entries;
-    if (capacity < needed)
-        capacity = needed;
+    capacity = tess_max(capacity, needed);
+    const int64_t numbers = header->field == TESS_MM_COMPLEX ? 2 : 1; /* of a value */
     if (header->layout == TESS_MM_COORDINATE) {
-        TESS_TRY(resize(text->ctx, (void **)&e->rows, e->count, capacity, sizeof *e->rows));
-        TESS_TRY(resize(text->ctx, (void **)&e->cols, e->count, capacity, sizeof *e->cols));
+        TESS_TRY(TESS_RESIZE(text->ctx, &e->rows, e->count, capacity));
+        TESS_TRY(TESS_RESIZE(text->ctx, &e->cols, e->count, capacity));
     }
     if (header->field != TESS_MM_PATTERN)
-        TESS_TRY(resize(text->ctx, (void **)&e->values, e->count, capacity,
-                        (header->field == TESS_MM_COMPLEX ? 2 : 1) * sizeof *e->values));
+        TESS_TRY(TESS_RESIZE(text->ctx, &e->values, numbers * e->count, numbers * capacity));
     e->capacity = capacity;
     return TESS_OK;
 }

@@ -24,6 +24,8 @@ typedef struct scatter {
     double *values;
     int64_t rows;
     int slices;
+    int parts; /* the slices; of one slice, the threads that divide its rows */
+    pass step;
     uint32_t *cursors; /* slices x rows: where the slice's next entry of the row goes */
 } scatter;
 
@@ -66,18 +68,11 @@ __attribute__((always_inline)) static inline void walk(const scatter *s, const w
     }
 }
 
-struct pass_over_part {
-    int parts;
-    const scatter *s;
-    pass step;
-};
-
 static void pass_over_part(void *arg, int i)
 {
-    const struct pass_over_part *job = arg;
-    const int parts = job->parts;
-    const scatter *s = job->s;
-    const pass step = job->step;
+    const scatter *s = arg;
+    const int parts = s->parts;
+    const pass step = s->step;
     int64_t count = s->entries->count, share = tess_ceil_div(count, parts);
     work_range range = {0, count, 0, s->rows, s->cursors};
     if (s->slices > 1) {
@@ -99,11 +94,10 @@ static void pass_over_part(void *arg, int i)
         walk(s, &range, VALUES);
 }
 
-static void run_pass(tess_ctx *ctx, const scatter *s, pass step)
+static void run_pass(tess_ctx *ctx, scatter *s, pass step)
 {
-    /* With one slice the threads share its entries and divide the rows. */
-    int parts = s->slices > 1 ? s->slices : ctx->threads;
-    tess_parallel(ctx, parts, pass_over_part, &(struct pass_over_part){parts, s, step});
+    s->step = step;
+    tess_parallel(ctx, s->parts, pass_over_part, s);
 }
 
 /* Counts become starts within the row; row_offsets[row + 1] gets the length of the row. */
@@ -119,29 +113,21 @@ static void start_row(void *row_offsets, const void *scattering, int64_t row)
     ((int64_t *)row_offsets)[row + 1] = sum;
 }
 
-struct compare_neighbours {
-    const tess_mm_entries *e;
-    bool *ordered;
-};
-
-static void compare_neighbours(void *arg, tess_range range)
+/* The first entry that is not after the one before it; INT64_MAX: all are. */
+static int64_t find_unordered(const void *entries, tess_range range)
 {
-    const struct compare_neighbours *job = arg;
-    const tess_mm_entries *e = job->e;
-    bool ordered = true;
+    const tess_mm_entries *e = entries;
     for (int64_t k = 1 + range.first; k < 1 + range.last; k++)
-        ordered = ordered && (e->rows[k] > e->rows[k - 1] ||
-                              (e->rows[k] == e->rows[k - 1] && e->cols[k] > e->cols[k - 1]));
-    if (!ordered)
-        tess_set_flag(job->ordered, false);
+        if (e->rows[k] < e->rows[k - 1] ||
+            (e->rows[k] == e->rows[k - 1] && e->cols[k] <= e->cols[k - 1]))
+            return k;
+    return INT64_MAX;
 }
 
 /* Whether entries already come by rows, then strictly increasing columns. */
 static bool in_csr_order(tess_ctx *ctx, const tess_mm_entries *e)
 {
-    bool ordered = true;
-    tess_for(ctx, e->count - 1, compare_neighbours, &(struct compare_neighbours){e, &ordered});
-    return ordered;
+    return tess_reduce(ctx, e->count - 1, TESS_LEAST, find_unordered, e) == INT64_MAX;
 }
 
 static void fill_ones(void *arg, tess_range range)
@@ -151,18 +137,18 @@ static void fill_ones(void *arg, tess_range range)
         e->values[k] = 1;
 }
 
-struct find_row_offsets {
-    int64_t count;
-    tess_mm_entries *e;
+struct open_rows {
+    const tess_mm_entries *e;
     tess_matrix *A;
 };
 
-static void find_row_offsets(void *arg, tess_range range)
+/* Entry k opens all rows after the row of entry k-1, up to its own. */
+static void open_rows(void *arg, tess_range range)
 {
-    const struct find_row_offsets *job = arg;
+    const struct open_rows *job = arg;
     for (int64_t k = range.first; k < range.last; k++) {
         int64_t from = k > 0 ? (int64_t)job->e->rows[k - 1] + 1 : 0;
-        int64_t to = k < job->count ? (int64_t)job->e->rows[k] : job->A->rows;
+        int64_t to = k < job->e->count ? (int64_t)job->e->rows[k] : job->A->rows;
         for (int64_t row = from; row <= to; row++)
             job->A->row_offsets[row] = k;
     }
@@ -176,8 +162,7 @@ static tess_status keep_arrays(tess_ctx *ctx, tess_mm_entries *e, tess_matrix *A
         TESS_TRY(TESS_ALLOC(ctx, count, &e->values));
         tess_for(ctx, count, fill_ones, e);
     }
-    /* Entry k opens all rows after the row of entry k-1, up to its own. */
-    tess_for(ctx, count + 1, find_row_offsets, &(struct find_row_offsets){count, e, A});
+    tess_for(ctx, count + 1, open_rows, &(struct open_rows){e, A});
     A->columns = e->cols;
     A->values = e->values;
     A->blocks = count;
@@ -186,42 +171,30 @@ static tess_status keep_arrays(tess_ctx *ctx, tess_mm_entries *e, tess_matrix *A
     return TESS_OK;
 }
 
-struct count_mirrored {
-    const tess_mm_entries *e;
-    int64_t *mirrored;
-};
-
-static void count_mirrored(void *arg, tess_range range)
+static int64_t count_mirrored(const void *entries, tess_range range)
 {
-    const struct count_mirrored *job = arg;
+    const tess_mm_entries *e = entries;
     int64_t mirrored = 0;
     for (int64_t k = range.first; k < range.last; k++)
-        mirrored += (int64_t)job->e->rows[k] != job->e->cols[k];
-    tess_take(job->mirrored, mirrored);
+        mirrored += (int64_t)e->rows[k] != e->cols[k];
+    return mirrored;
 }
 
 /* Entries of the full matrix. */
 static int64_t count_full(tess_ctx *ctx, tess_mm_symmetry symmetry, const tess_mm_entries *e)
 {
-    int64_t mirrored = 0;
-    if (symmetry == TESS_MM_GENERAL)
-        return e->count;
-    tess_for(ctx, e->count, count_mirrored, &(struct count_mirrored){e, &mirrored});
-    return e->count + mirrored;
+    return e->count + (symmetry == TESS_MM_GENERAL
+                           ? 0
+                           : tess_reduce(ctx, e->count, TESS_SUM, count_mirrored, e));
 }
 
+/* Starts within the row become places among all entries: one look-up less for every entry. */
 static void shift_rows(void *arg, tess_range range)
 {
     const scatter *s = arg;
     for (int64_t row = range.first; row < range.last; row++)
         for (int i = 0; i < s->slices; i++)
             s->cursors[i * s->rows + row] += (uint32_t)s->row_offsets[row];
-}
-
-/* Starts within the row become places among all entries: one look-up less for every entry. */
-static void shift_cursors(tess_ctx *ctx, const scatter *s)
-{
-    tess_for(ctx, s->rows, shift_rows, (void *)s);
 }
 
 static tess_status move_entries(tess_ctx *ctx, scatter *s, tess_mm_entries *e, tess_matrix *A)
@@ -234,7 +207,7 @@ static tess_status move_entries(tess_ctx *ctx, scatter *s, tess_mm_entries *e, t
         return tess_fail(ctx, TESS_ERR_UNSUPPORTED,
                          "a row has more than 4294967295 entries, repeated ones included");
     if (A->blocks <= UINT32_MAX)
-        shift_cursors(ctx, s);
+        tess_for(ctx, s->rows, shift_rows, s);
     else
         s->base = A->row_offsets;
     TESS_TRY(TESS_ALLOC(ctx, A->blocks, &A->columns));
@@ -259,7 +232,8 @@ static tess_status scatter_arrays(tess_ctx *ctx, tess_mm_symmetry symmetry, tess
                  .symmetry = symmetry,
                  .row_offsets = A->row_offsets,
                  .rows = A->rows,
-                 .slices = slices ? ctx->threads : 1};
+                 .slices = slices ? ctx->threads : 1,
+                 .parts = ctx->threads};
     TESS_TRY(TESS_CALLOC(ctx, A->rows * s.slices, &s.cursors));
     tess_status status = move_entries(ctx, &s, e, A);
     tess_free(ctx, s.cursors);
@@ -295,46 +269,36 @@ static void sort_short_row(int32_t *columns, double *values, int64_t count)
     }
 }
 
-static bool is_sorted(const int32_t *columns, int64_t count)
-{
-    for (int64_t i = 1; i < count; i++)
-        if (columns[i] <= columns[i - 1])
-            return false;
-    return true;
-}
-
 struct sort_some {
     const tess_matrix *A;
-    double *values;
-    bool *done;
+    bool done;
 };
 
 static void sort_some(void *arg, tess_range range)
 {
-    const struct sort_some *job = arg;
+    struct sort_some *job = arg;
     const tess_matrix *A = job->A;
+    double *values = A->values;
     bool done = true;
     for (int64_t row = range.first; row < range.last; row++) {
         int64_t first = A->row_offsets[row], count = A->row_offsets[row + 1] - first;
-        if (is_sorted(A->columns + first, count))
+        if (tess_columns_rise(A->columns + first, count))
             continue;
         if (count <= SHORT_ROW)
-            sort_short_row(A->columns + first, job->values + first, count);
-        done = done && count <= SHORT_ROW && is_sorted(A->columns + first, count);
+            sort_short_row(A->columns + first, values + first, count);
+        done = done && count <= SHORT_ROW && tess_columns_rise(A->columns + first, count);
     }
     if (!done)
-        tess_set_flag(job->done, false);
+        tess_set_flag(&job->done, false);
 }
 
 /* Sorts rows where they lie. False when something is left to do: repeated columns, or an unsorted
  * row longer than the stack should hold. */
 static bool sort_rows(tess_ctx *ctx, const tess_matrix *A)
 {
-    double *values = A->values;
-    bool done = true;
-    tess_for_dynamic(ctx, ctx->threads, A->rows, 1024, sort_some,
-                     &(struct sort_some){A, values, &done});
-    return done;
+    struct sort_some job = {A, true};
+    tess_for_dynamic(ctx, ctx->threads, A->rows, 1024, sort_some, &job);
+    return job.done;
 }
 
 tess_status tess_mm_to_csr(tess_ctx *ctx, const tess_mm_header *header, tess_mm_entries *e,
@@ -363,9 +327,6 @@ tess_status tess_mm_to_csr(tess_ctx *ctx, const tess_mm_header *header, tess_mm_
             A = sorted;
         }
     }
-    *out = A;
-    return TESS_OK;
 cleanup:
-    tess_matrix_destroy(A);
-    return status;
+    return TESS_DELIVER(status, A, tess_matrix_destroy, out);
 }

@@ -8,33 +8,30 @@ static int64_t triangle_place(int64_t n, int64_t i, int64_t j, bool diagonal)
 }
 
 struct fill_dense_rows {
-    int64_t rows;
-    tess_matrix *A;
-    int64_t cols;
-    bool general;
+    const tess_mm_header *header;
     const tess_mm_entries *e;
-    bool skew;
-    double *values;
+    tess_matrix *A;
 };
 
 static void fill_dense_rows(void *arg, tess_range range)
 {
     const struct fill_dense_rows *job = arg;
-    const int64_t cols = job->cols;
-    const bool skew = job->skew;
+    const tess_mm_symmetry symmetry = job->header->symmetry;
+    const int64_t rows = job->A->rows, cols = job->A->cols;
+    const bool general = symmetry == TESS_MM_GENERAL, skew = symmetry == TESS_MM_SKEW;
+    double *values = job->A->values;
     for (int64_t i = range.first; i < range.last; i++) {
         job->A->row_offsets[i + 1] = (i + 1) * cols;
         for (int64_t j = 0; j < cols; j++) {
             double value;
-            if (job->general)
-                value = job->e->values[j * job->rows + i];
+            if (general)
+                value = job->e->values[j * rows + i];
             else if (skew && i == j)
                 value = 0;
             else
-                value =
-                    job->e->values[triangle_place(job->rows, i > j ? i : j, i > j ? j : i, !skew)];
+                value = job->e->values[triangle_place(rows, i > j ? i : j, i > j ? j : i, !skew)];
             job->A->columns[i * cols + j] = (int32_t)j;
-            job->values[i * cols + j] = skew && i < j ? -value : value;
+            values[i * cols + j] = skew && i < j ? -value : value;
         }
     }
 }
@@ -48,10 +45,7 @@ tess_status tess_mm_dense_to_csr(tess_ctx *ctx, const tess_mm_header *header,
                          (long long)rows, (long long)cols);
     tess_matrix *A;
     TESS_TRY(tess_matrix_allocate(ctx, TESS_F64, rows, cols, 1, 1, count, &A));
-    double *values = A->values;
-    bool general = header->symmetry == TESS_MM_GENERAL, skew = header->symmetry == TESS_MM_SKEW;
-    tess_for(ctx, rows, fill_dense_rows,
-             &(struct fill_dense_rows){rows, A, cols, general, e, skew, values});
+    tess_for(ctx, rows, fill_dense_rows, &(struct fill_dense_rows){header, e, A});
     *out = A;
     return TESS_OK;
 }

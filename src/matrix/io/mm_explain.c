@@ -73,6 +73,21 @@ static bool bad_value(const tess_mm_header *header, const tess_decimal *decimal,
     return false;
 }
 
+/* `value` is the entry's, of a complex one its imaginary part. */
+static void bad_diagonal(const tess_mm_header *header, const char *const tokens[],
+                         const size_t lengths[], double real, double value, char *reason,
+                         size_t size)
+{
+    const bool hermitian = header->symmetry == TESS_MM_HERMITIAN;
+    snprintf(reason, size, "a %s matrix has a %s diagonal, but row %.*s, column %.*s is ",
+             hermitian ? "hermitian" : "skew-symmetric", hermitian ? "real" : "zero",
+             (int)lengths[0], tokens[0], (int)lengths[1], tokens[1]);
+    if (header->field == TESS_MM_COMPLEX)
+        tess_append(reason, size, "%g%+gi", real, value);
+    else
+        tess_append(reason, size, "%g", value);
+}
+
 void tess_mm_explain(const tess_mm_header *header, const tess_decimal *decimal, const char *line,
                      char *reason, size_t size)
 {
@@ -112,18 +127,8 @@ void tess_mm_explain(const tess_mm_header *header, const tess_decimal *decimal, 
     if (token_length(p) > 0)
         snprintf(reason, size, "'%s' follows the last of the %d number%s of a line", shown, wanted,
                  wanted == 1 ? "" : "s");
-    else if (header->symmetry == TESS_MM_HERMITIAN && coordinate)
-        snprintf(reason, size,
-                 "a hermitian matrix has a real diagonal, but row %.*s, column %.*s is %g%+gi",
-                 (int)lengths[0], tokens[0], (int)lengths[1], tokens[1], first, value);
-    else if (header->symmetry == TESS_MM_SKEW && coordinate && complex)
-        snprintf(reason, size,
-                 "a skew-symmetric matrix has a zero diagonal, but row %.*s, column %.*s is %g%+gi",
-                 (int)lengths[0], tokens[0], (int)lengths[1], tokens[1], first, value);
-    else if (header->symmetry == TESS_MM_SKEW && coordinate)
-        snprintf(reason, size,
-                 "a skew-symmetric matrix has a zero diagonal, but row %.*s, column %.*s is %g",
-                 (int)lengths[0], tokens[0], (int)lengths[1], tokens[1], value);
+    else if (coordinate && header->symmetry >= TESS_MM_SKEW)
+        bad_diagonal(header, tokens, lengths, first, value, reason, size);
     else
         snprintf(reason, size, "the line is malformed");
 }

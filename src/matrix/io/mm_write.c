@@ -19,15 +19,7 @@ typedef struct matrix_lines {
 /* The last row that begins at or before entry k and is not empty. */
 static int64_t row_of(const tess_matrix *A, int64_t k)
 {
-    int64_t low = 0, high = A->rows;
-    while (high - low > 1) {
-        int64_t middle = low + (high - low) / 2;
-        if (A->row_offsets[middle] <= k)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
+    return tess_lower_bound(A->row_offsets, 1, A->rows, k + 1) - 1;
 }
 
 static char *make_lines(const void *user, int64_t first, int64_t last, char *to, int64_t *bad)
@@ -92,8 +84,7 @@ static tess_status write_text(tess_ctx *ctx, const tess_matrix *A, const char *s
         const matrix_lines lines = {decimal, A};
         int64_t bad = -1;
         status = tess_mm_write_header(&out, gzip, kind, A->rows, A->cols, A->blocks);
-        if (status == TESS_OK)
-            status = tess_output_lines(&out, gzip, A->blocks, LINE_BYTES, make_lines, &lines, &bad);
+        TESS_THEN(tess_output_lines(&out, gzip, A->blocks, LINE_BYTES, make_lines, &lines, &bad));
         if (bad >= 0) {
             const tess_complex value = tess_matrix_complex_value(A, bad);
             status = tess_fail(ctx, TESS_ERR_UNSUPPORTED,
@@ -137,8 +128,7 @@ tess_status tess_matrix_write(tess_ctx *ctx, const tess_matrix *A, const char *p
 {
     tess_matrix *made = NULL;
     const tess_matrix *scalars;
-    if (!ctx || !A || !path)
-        return tess_null_argument(ctx, __func__);
+    TESS_NEED(ctx, ctx && A && path);
     if (tess_path_ends(path, ".tess"))
         return tess_file_write(ctx, A, path);
     if (!is_text(path))
@@ -154,16 +144,8 @@ tess_status tess_matrix_write(tess_ctx *ctx, const tess_matrix *A, const char *p
 
 static tess_complex mirror_value(const tess_matrix *A, int64_t row, int64_t column)
 {
-    int64_t low = A->row_offsets[row], high = A->row_offsets[row + 1];
-    while (low < high) {
-        const int64_t middle = low + (high - low) / 2;
-        if (A->columns[middle] < column)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    const bool stored = low < A->row_offsets[row + 1] && A->columns[low] == column;
-    return stored ? tess_matrix_complex_value(A, low) : (tess_complex){0, 0};
+    const int64_t k = tess_matrix_find(A, row, column);
+    return k >= 0 ? tess_matrix_complex_value(A, k) : (tess_complex){0, 0};
 }
 
 /* The two values in the words of an error. */
@@ -202,17 +184,16 @@ static tess_status check_mirrors(tess_ctx *ctx, const tess_matrix *A, bool hermi
     return TESS_OK;
 }
 
-/* The lower triangle of a CSR matrix as one of its own. */
+/* The lower triangle of a CSR matrix as one of its own, whose arrays the caller frees. */
 static tess_status take_lower(tess_ctx *ctx, const tess_matrix *A, int64_t entries,
                               tess_matrix *lower)
 {
     int64_t at = 0;
-    tess_status status;
     *lower = (tess_matrix){.ctx = ctx, .type = A->type, .rows = A->rows, .cols = A->cols};
     lower->blocks = entries;
-    TESS_TRY_CLEAN(TESS_ALLOC(ctx, A->rows + 1, &lower->row_offsets));
-    TESS_TRY_CLEAN(TESS_ALLOC(ctx, entries, &lower->columns));
-    TESS_TRY_CLEAN(tess_alloc_bytes(ctx, entries, tess_type_size(A->type), &lower->values));
+    TESS_TRY(TESS_ALLOC(ctx, A->rows + 1, &lower->row_offsets));
+    TESS_TRY(TESS_ALLOC(ctx, entries, &lower->columns));
+    TESS_TRY(tess_alloc_bytes(ctx, entries, tess_type_size(A->type), &lower->values));
     for (int64_t i = 0; i < A->rows; i++) {
         lower->row_offsets[i] = at;
         for (int64_t k = A->row_offsets[i]; k < A->row_offsets[i + 1] && A->columns[k] <= i; k++) {
@@ -221,8 +202,7 @@ static tess_status take_lower(tess_ctx *ctx, const tess_matrix *A, int64_t entri
         }
     }
     lower->row_offsets[A->rows] = at;
-cleanup:
-    return status;
+    return TESS_OK;
 }
 
 static tess_status write_lower(tess_ctx *ctx, const tess_matrix *A, bool hermitian,
@@ -246,23 +226,19 @@ static tess_status write_lower(tess_ctx *ctx, const tess_matrix *A, bool hermiti
     TESS_TRY_CLEAN(take_lower(ctx, scalars, entries, &lower));
     TESS_TRY_CLEAN(write_text(ctx, &lower, hermitian ? "hermitian" : "symmetric", path));
 cleanup:
-    tess_free(ctx, lower.row_offsets);
-    tess_free(ctx, lower.columns);
-    tess_free(ctx, lower.values);
+    TESS_FREE(ctx, lower.row_offsets, lower.columns, lower.values);
     tess_matrix_destroy(made);
     return status;
 }
 
 tess_status tess_matrix_write_symmetric(tess_ctx *ctx, const tess_matrix *A, const char *path)
 {
-    if (!ctx || !A || !path)
-        return tess_null_argument(ctx, __func__);
+    TESS_NEED(ctx, ctx && A && path);
     return write_lower(ctx, A, false, path);
 }
 
 tess_status tess_matrix_write_hermitian(tess_ctx *ctx, const tess_matrix *A, const char *path)
 {
-    if (!ctx || !A || !path)
-        return tess_null_argument(ctx, __func__);
+    TESS_NEED(ctx, ctx && A && path);
     return write_lower(ctx, A, tess_is_complex(A->type), path);
 }

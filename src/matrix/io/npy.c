@@ -6,14 +6,10 @@
  *              ... the values, at a multiple of 64 bytes in what is written here
  */
 #include <errno.h>
-#include <float.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "matrix/io/output.h"
+#include "matrix/io/tess_file.h"
 #include "matrix/matrix.h"
 
 enum { MAGIC = 6, TEXT_MOST = 4096, ALIGN = 64 };
@@ -23,16 +19,7 @@ static const char *const names[] = {
 
 bool tess_npy_recognise(const char *path)
 {
-    char head[MAGIC] = "";
-    struct stat info;
-    if (stat(path, &info) != 0 || !S_ISREG(info.st_mode))
-        return false; /* opening a pipe would take its reader's place */
-    FILE *file = fopen(path, "rbe");
-    if (!file)
-        return false;
-    const bool same = fread(head, 1, MAGIC, file) == MAGIC && memcmp(head, magic, MAGIC) == 0;
-    fclose(file);
-    return same;
+    return tess_file_begins(path, magic, MAGIC);
 }
 
 /* ---- Reading ---- */
@@ -108,21 +95,11 @@ static tess_status read_header(tess_ctx *ctx, const char *path, FILE *file, tess
 static tess_status convert(tess_ctx *ctx, const char *path, tess_type from, tess_type to,
                            int64_t count, void *values)
 {
-    if (tess_is_complex(from) && !tess_is_complex(to))
-        return tess_fail(ctx, TESS_ERR_UNSUPPORTED,
-                         "%s: complex numbers cannot be read as %s: read it as c64 or c32", path,
-                         tess_type_name(to));
+    TESS_TRY(tess_vector_check_type(ctx, path, from, to));
     const bool narrower = tess_type_size(to) < tess_type_size(from);
     for (int64_t k = 0; from != to && k < count; k++) {
         const int64_t i = narrower ? k : count - 1 - k;
-        const tess_complex value = tess_get_complex(values, from, i);
-        tess_put_complex(values, to, i, value);
-        const tess_complex taken = tess_get_complex(values, to, i);
-        const bool real = isfinite(value.re) && isinf(taken.re);
-        if (real || (isfinite(value.im) && isinf(taken.im)))
-            return tess_fail(ctx, TESS_ERR_FORMAT,
-                             "%s: element %lld: %g is beyond the range of f32 (%g)", path,
-                             (long long)i, real ? value.re : value.im, (double)FLT_MAX);
+        TESS_TRY(tess_vector_put(ctx, path, tess_get_complex(values, from, i), to, i, values));
     }
     return TESS_OK;
 }
@@ -143,8 +120,7 @@ static tess_status read_values(tess_ctx *ctx, const char *path, FILE *file, tess
     tess_status status = TESS_OK;
     if (fread(x, (size_t)size, (size_t)elements, file) != (size_t)elements)
         status = tess_fail(ctx, TESS_ERR_IO, "%s: cannot be read", path);
-    if (status == TESS_OK)
-        status = convert(ctx, path, stored, type, elements, x);
+    TESS_THEN(convert(ctx, path, stored, type, elements, x));
     if (status != TESS_OK) {
         tess_free(ctx, x);
         return status;
@@ -183,7 +159,6 @@ tess_status tess_npy_write(tess_ctx *ctx, const char *path, tess_type type, int6
     head[9] = 0;
     TESS_TRY(tess_output_open(ctx, path, &out));
     tess_status status = tess_output_write(&out, head, sizeof head);
-    if (status == TESS_OK)
-        status = tess_output_write(&out, values, (size_t)count * tess_type_size(type));
+    TESS_THEN(tess_output_write(&out, values, (size_t)count * tess_type_size(type)));
     return tess_output_close(&out, status);
 }

@@ -34,6 +34,15 @@ tess_status tess_mm_write_header(tess_output *out, bool gzip, const char *kind, 
                                  int64_t cols, int64_t entries);
 bool tess_path_ends(const char *path, const char *end);
 
+/* ---- vector_read.c ---- */
+
+/* Fails where complex numbers would be read as real ones. */
+tess_status tess_vector_check_type(tess_ctx *ctx, const char *path, tess_type stored,
+                                   tess_type type);
+/* x[i] = value; fails where the value is beyond the range of the type. */
+tess_status tess_vector_put(tess_ctx *ctx, const char *path, tess_complex value, tess_type type,
+                            int64_t i, void *x);
+
 /* ---- npy.c: NumPy's files of one vector ---- */
 
 /* Whether the file starts like one; false also when it cannot be read. */

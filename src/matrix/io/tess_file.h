@@ -52,7 +52,9 @@ uint64_t tess_file_header_checksum(const tess_file_header *header);
 /* From the checksums of a section's pieces. */
 uint64_t tess_file_section_checksum(const uint64_t *pieces, int64_t count);
 
-/* Whether the file starts like a .tess file; false also when it cannot be read. */
+/* Whether the file starts with these bytes, 8 at most; false also when it cannot be read. */
+bool tess_file_begins(const char *path, const char *magic, size_t bytes);
+/* Whether it starts like a .tess file. */
 bool tess_file_recognise(const char *path);
 tess_status tess_file_read(tess_ctx *ctx, const char *path, tess_matrix **out);
 tess_status tess_file_write(tess_ctx *ctx, const tess_matrix *A, const char *path);

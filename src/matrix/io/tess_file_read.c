@@ -23,7 +23,7 @@ int64_t tess_file_read_at(int fd, void *to, int64_t bytes, int64_t offset)
     return done;
 }
 
-bool tess_file_recognise(const char *path)
+bool tess_file_begins(const char *path, const char *magic, size_t bytes)
 {
     struct stat info;
     if (stat(path, &info) != 0 || !S_ISREG(info.st_mode))
@@ -31,11 +31,16 @@ bool tess_file_recognise(const char *path)
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return false;
-    char magic[8];
-    bool found = tess_file_read_at(fd, magic, sizeof magic, 0) == sizeof magic &&
-                 memcmp(magic, TESS_FILE_MAGIC, sizeof magic) == 0;
+    char head[8];
+    bool found = tess_file_read_at(fd, head, (int64_t)bytes, 0) == (int64_t)bytes &&
+                 memcmp(head, magic, bytes) == 0;
     close(fd);
     return found;
+}
+
+bool tess_file_recognise(const char *path)
+{
+    return tess_file_begins(path, TESS_FILE_MAGIC, 8);
 }
 
 const char *const tess_file_section_names[] = {"row offsets", "columns", "values"};
@@ -150,8 +155,7 @@ static tess_status check_arrays(tess_ctx *ctx, const char *path, const tess_matr
     tess_matrix_view view;
     tess_matrix_get_view(A, &view);
     tess_status status = tess_matrix_validate(ctx, &view, true);
-    if (status == TESS_OK)
-        status = tess_matrix_check_padding(A);
+    TESS_THEN(tess_matrix_check_padding(A));
     if (status != TESS_OK)
         return tess_fail(ctx, TESS_ERR_FORMAT, "%s: %s", path, tess_ctx_error(ctx));
     return TESS_OK;
@@ -180,10 +184,7 @@ tess_status tess_file_read(tess_ctx *ctx, const char *path, tess_matrix **out)
     TESS_TRY_CLEAN(read_section(ctx, path, fd, &header, 1, A->columns));
     TESS_TRY_CLEAN(read_section(ctx, path, fd, &header, 2, A->values));
     TESS_TRY_CLEAN(check_arrays(ctx, path, A));
-    *out = A;
-    A = NULL;
 cleanup:
-    tess_matrix_destroy(A);
     close(fd);
-    return status;
+    return TESS_DELIVER(status, A, tess_matrix_destroy, out);
 }

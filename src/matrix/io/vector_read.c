@@ -13,31 +13,45 @@ typedef struct elements {
     int64_t stored, count;
 } elements;
 
+tess_status tess_vector_check_type(tess_ctx *ctx, const char *path, tess_type stored,
+                                   tess_type type)
+{
+    if (!tess_is_complex(stored) || tess_is_complex(type))
+        return TESS_OK;
+    return tess_fail(ctx, TESS_ERR_UNSUPPORTED,
+                     "%s: complex numbers cannot be read as %s: read it as c64 or c32", path,
+                     tess_type_name(type));
+}
+
+tess_status tess_vector_put(tess_ctx *ctx, const char *path, tess_complex value, tess_type type,
+                            int64_t i, void *x)
+{
+    tess_put_complex(x, type, i, value);
+    const tess_complex taken = tess_get_complex(x, type, i);
+    const bool real = isfinite(value.re) && isinf(taken.re);
+    if (!real && !(isfinite(value.im) && isinf(taken.im)))
+        return TESS_OK;
+    return tess_fail(ctx, TESS_ERR_FORMAT, "%s: element %lld: %g is beyond the range of f32 (%g)",
+                     path, (long long)i, real ? value.re : value.im, (double)FLT_MAX);
+}
+
 /* Scatters into zeros, converting to `type`. */
 static tess_status take(tess_ctx *ctx, const char *path, const elements *from, tess_type type,
                         int64_t *count, void **values)
 {
     void *x;
-    if (tess_is_complex(from->type) && !tess_is_complex(type))
-        return tess_fail(ctx, TESS_ERR_UNSUPPORTED,
-                         "%s: complex numbers cannot be read as %s: read it as c64 or c32", path,
-                         tess_type_name(type));
+    tess_status status = TESS_OK;
+    TESS_TRY(tess_vector_check_type(ctx, path, from->type, type));
     TESS_TRY(tess_calloc_bytes(ctx, from->count, tess_type_size(type), &x));
-    for (int64_t k = 0; k < from->stored; k++) {
-        int64_t i = from->at ? from->at[k] : k;
-        const tess_complex value = tess_get_complex(from->values, from->type, k);
-        tess_put_complex(x, type, i, value);
-        const tess_complex taken = tess_get_complex(x, type, i);
-        if (isinf(taken.re) || isinf(taken.im)) {
-            tess_free(ctx, x);
-            return tess_fail(ctx, TESS_ERR_FORMAT,
-                             "%s: element %lld: %g is beyond the range of f32 (%g)", path,
-                             (long long)i, isinf(taken.re) ? value.re : value.im, (double)FLT_MAX);
-        }
-    }
+    for (int64_t k = 0; k < from->stored; k++)
+        TESS_TRY_CLEAN(tess_vector_put(ctx, path, tess_get_complex(from->values, from->type, k),
+                                       type, from->at ? from->at[k] : k, x));
     *count = from->count;
     *values = x;
     return TESS_OK;
+cleanup:
+    tess_free(ctx, x);
+    return status;
 }
 
 /* A matrix of one column or one row. */

@@ -56,8 +56,7 @@ tess_status tess_vector_write(tess_ctx *ctx, const char *path, tess_type type, i
         if (market)
             status = tess_mm_write_header(
                 &out, gzip, complex ? "array complex general" : "array real general", count, 1, -1);
-        if (status == TESS_OK)
-            status = tess_output_lines(&out, gzip, count, LINE_BYTES, make_lines, &lines, &bad);
+        TESS_THEN(tess_output_lines(&out, gzip, count, LINE_BYTES, make_lines, &lines, &bad));
         if (bad >= 0) {
             const tess_complex value = tess_get_complex(values, type, bad);
             status = tess_fail(ctx, TESS_ERR_UNSUPPORTED,

@@ -63,16 +63,11 @@ tess_status tess_partition_contiguous(tess_ctx *ctx, const tess_matrix *A, int p
  * goes to part n modulo `parts`. */
 tess_status tess_partition_cyclic(tess_ctx *ctx, const tess_matrix *A, int parts, int32_t *owner)
 {
-    const int64_t longest = tess_matrix_longest_row(A);
-    int64_t *next; /* the number of the next row of a length */
-    TESS_TRY(TESS_CALLOC(ctx, longest + 2, &next));
-    for (int64_t i = 0; i < A->block_rows; i++)
-        next[longest - (A->row_offsets[i + 1] - A->row_offsets[i]) + 1]++;
-    tess_counts_to_offsets(next, longest + 1);
-    for (int64_t i = 0; i < A->block_rows; i++) {
-        const int64_t length = A->row_offsets[i + 1] - A->row_offsets[i];
-        owner[i] = (int32_t)(next[longest - length]++ % parts);
-    }
-    tess_free(ctx, next);
-    return TESS_OK;
+    int32_t *order;
+    TESS_TRY(TESS_ALLOC(ctx, A->block_rows, &order));
+    const tess_status status = tess_rows_by_length(ctx, A->row_offsets, A->block_rows, order);
+    for (int64_t n = 0; status == TESS_OK && n < A->block_rows; n++)
+        owner[order[n]] = (int32_t)(n % parts);
+    tess_free(ctx, order);
+    return status;
 }

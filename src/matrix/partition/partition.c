@@ -59,7 +59,7 @@ double tess_partition_row_bytes(tess_type type, int32_t block)
 
 /* ---- What it comes to ---- */
 
-/* One allocation each. */
+/* The caller's structure, and the arrays that it points to. */
 typedef struct partition {
     tess_partition public;
     tess_ctx *ctx;
@@ -70,9 +70,8 @@ typedef struct partition {
 void tess_partition_destroy(tess_partition *p)
 {
     partition *whole = (partition *)p;
-    if (!whole)
-        return;
-    TESS_FREE(whole->ctx, whole->owner, whole->parts, whole);
+    if (whole)
+        TESS_FREE(whole->ctx, whole->owner, whole->parts, whole);
 }
 
 void tess_partition_order(const tess_partition *p, int64_t *firsts, int64_t *order)
@@ -162,8 +161,7 @@ tess_status tess_partition_create(tess_ctx *ctx, const tess_matrix *A, int parts
                                   tess_partition **out)
 {
     const tess_partition_kind *kind = NULL;
-    if (!ctx || !A || !out)
-        return tess_null_argument(ctx, __func__);
+    TESS_NEED(ctx, ctx && A && out);
     if (parts < 1 || parts > TESS_PARTS_MAX)
         return tess_fail(ctx, TESS_ERR_ARGUMENT, "%d parts, not 1..%d", parts, TESS_PARTS_MAX);
     TESS_TRY(find_kind(ctx, name, &kind));
@@ -172,10 +170,5 @@ tess_status tess_partition_create(tess_ctx *ctx, const tess_matrix *A, int parts
     TESS_TRY(TESS_CALLOC(ctx, 1, &p));
     p->ctx = ctx;
     const tess_status status = fill(A, kind, parts, p);
-    if (status != TESS_OK) {
-        tess_partition_destroy(&p->public);
-        return status;
-    }
-    *out = &p->public;
-    return TESS_OK;
+    return TESS_DELIVER(status, &p->public, tess_partition_destroy, out);
 }

@@ -144,7 +144,9 @@ static double over(const tess_model *model, const tess_model_curve *curve,
     bool starts = curve->cached || !tess_model_vectors_stay(model);
     double size = bytes > turn || !starts ? bytes : turn;
     double speed = curve->cached ? tess_sigmoid_value(s, size) : speed_from_memory(model, s, size);
-    return (size / speed + curve->step_seconds * load->length) *
+    /* Curves from memory are of matrices with many rows. */
+    double waits = load->waits > 0 && !curve->cached ? load->waits : 1;
+    return (size / speed + curve->step_seconds * load->length * waits) *
            tess_model_factor(&curve->lengths, load->length) *
            tess_model_factor(&curve->sizes, load->bytes);
 }

@@ -18,7 +18,8 @@
  *                            its row being longer than those beside it
  *   far           seconds    a block out of reach of the rows before, by the    random columns
  *                            size of x
- *   longest       seconds    a block of the longest row                         one long row
+ *   longest       seconds    a block by which the longest row is longer than    one long row
+ *                            the mean one
  *   cut           seconds    once, where a GPU's kernel cuts long rows: the     one long row
  *                            second launch
  *   uneven        seconds    once, where many rows change and the data come     bands with gaps
@@ -144,6 +145,8 @@ typedef struct tess_model_problem {
     double longest;    /* blocks in the longest row */
     double alone;      /* blocks that one of the candidate's streams does alone in its row */
     double left;       /* share of the blocks that are left when another stream has ended */
+    double idle;       /* seconds in which the candidate's long rows leave the memory idle */
+    double waits;      /* as in tess_candidate */
     double x_bytes;
     int32_t block; /* b, or the square root of r c */
     tess_type type;
@@ -157,6 +160,10 @@ typedef struct tess_model_problem {
 tess_model_problem tess_model_problem_of(const tess_matrix *A);
 /* Puts a candidate into it. */
 void tess_model_problem_take(tess_model_problem *problem, const tess_candidate *candidate);
+
+/* Blocks by which the longest row is longer than the mean one. Curves are of rows of one length,
+ * whose time they have. */
+double tess_model_longer(const tess_model_problem *problem);
 
 /* Whether a solver's vectors stay in the cache beside a matrix that does not: they do on a GPU,
  * whose cache lets the matrix leave first. */
@@ -172,6 +179,7 @@ typedef struct tess_model_load {
     double bytes;
     double block_rows; /* 0 for vectors */
     double length;     /* blocks a row, in the mean */
+    double waits;      /* as in tess_candidate */
     double scalars;    /* in a block, which need not be square; 0: as many as in the class's */
     double working;    /* bytes touched between two uses of the same data: decides whether they come
                           from the cache */

@@ -32,6 +32,13 @@ void tess_model_problem_take(tess_model_problem *problem, const tess_candidate *
     memcpy(problem->single_class, candidate->single_class, sizeof problem->single_class);
     problem->alone = candidate->alone;
     problem->left = candidate->left;
+    problem->idle = candidate->idle;
+    problem->waits = candidate->waits;
+}
+
+double tess_model_longer(const tess_model_problem *p)
+{
+    return p->block_rows > 0 ? fmax(p->longest - p->blocks / p->block_rows, 0) : 0;
 }
 
 /* Whether a GPU's kernels cut the longest rows. */
@@ -59,6 +66,7 @@ static tess_model_load load_beside(const tess_model_problem *p, double n, double
                              .bytes = p->bytes / n,
                              .block_rows = p->block_rows / n,
                              .length = p->block_rows > 0 ? p->blocks / p->block_rows : 0,
+                             .waits = p->waits,
                              .scalars = p->blocks > 0 ? p->stored / p->blocks : 0,
                              .working = p->bytes / n + beside};
 }
@@ -86,12 +94,13 @@ static double spmv_beside(const tess_model *model, const tess_model_problem *p, 
     double shared = p->changes * tess_model_extra_seconds(model, p, TESS_EXTRA_CHANGE) +
                     p->alone * tess_model_extra_seconds(model, p, TESS_EXTRA_ALONE) +
                     p->far * tess_model_extra_seconds(model, p, TESS_EXTRA_FAR);
-    double alone = p->longest * tess_model_extra_seconds(model, p, TESS_EXTRA_LONGEST);
+    double resident = tess_model_resident_share(model, &load);
+    double alone = tess_model_longer(p) * tess_model_extra_seconds(model, p, TESS_EXTRA_LONGEST) +
+                   (1 - resident) * p->idle;
     seconds += seconds_left(model, p, &load, seconds, best);
     /* In the cubes that curves are fitted to, a tenth of the rows change, at the faces. */
     if (p->changes > 0.15 * p->block_rows)
-        alone += tess_model_resident_share(model, &load) *
-                 tess_model_extra_seconds(model, p, TESS_EXTRA_UNEVEN);
+        alone += resident * tess_model_extra_seconds(model, p, TESS_EXTRA_UNEVEN);
     if (has_long_rows(p))
         alone += tess_model_extra_seconds(model, p, TESS_EXTRA_CUT);
     return seconds + shared / n + alone;

@@ -98,7 +98,7 @@ static void check(tess_solver *solver, tess_system *system, int64_t position)
                         "|Ay| = %.3g |y| at iteration %lld, |r|/|b| = %.3g: the matrix is singular",
                         gain, (long long)system->iteration, system->residual / system->rhs_norm);
     for (size_t i = 0; !system->done && i < sizeof divisors / sizeof divisors[0]; i++) {
-        const double divisor = slots[divisors[i].slot];
+        const double divisor = tess_solver_divisor(solver, divisors[i].slot);
         if (divisor != 0 && isfinite(divisor))
             continue;
         /* h has become orthogonal to what it is compared with: r itself is a better one. */
@@ -121,6 +121,7 @@ const tess_method tess_method_bicgstab = {
     .summary = "any A; two products an iteration",
     .sides = TESS_SIDES_BOTH,
     .flexible = true,
+    .complex = true,
     .vectors = VECTORS,
     .slots = SLOTS,
     .build = build,

@@ -79,6 +79,7 @@ const tess_method tess_method_cg = {
     .symmetric = true,
     .positive_definite = true,
     .flexible = true,
+    .complex = true,
     .vectors = VECTORS,
     .slots = SLOTS,
     .build = build,

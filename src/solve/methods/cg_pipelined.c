@@ -58,6 +58,7 @@ const tess_method tess_method_cg_pipelined = {
     .summary = "cg whose sums travel between parts behind M and A (Ghysels and Vanroose)",
     .symmetric = true,
     .positive_definite = true,
+    .complex = true,
     .vectors = VECTORS,
     .slots = SLOTS,
     .build = build,

@@ -60,6 +60,7 @@ const tess_method tess_method_cg_single = {
     .summary = "cg with one reduction an iteration (Chronopoulos and Gear)",
     .symmetric = true,
     .positive_definite = true,
+    .complex = true,
     .vectors = VECTORS,
     .slots = SLOTS,
     .build = build,

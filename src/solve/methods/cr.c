@@ -61,6 +61,7 @@ const tess_method tess_method_cr = {
     .name = "cr",
     .summary = "conjugate residuals: as minres, with less work, where no breakdown happens",
     .symmetric = true,
+    .complex = true,
     .vectors = VECTORS,
     .slots = SLOTS,
     .build = build,

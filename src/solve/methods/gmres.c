@@ -17,6 +17,9 @@
  * at the end of a cycle only: x = x + M^-1 V y, or x + Z y when the z are kept (fgmres), or x + V y
  * (left).
  *
+ * Of complex systems h_i is v_i^H w. A rotation has a complex cosine and, as h_n is real, a real
+ * sine.
+ *
  * dgmres restarts with the vectors along which A M^-1 is smallest (deflate.c): in the last
  * iterations of a cycle they stand where M^-1 v_j would.
  */
@@ -33,7 +36,7 @@ static void close_state(tess_solver *solver)
     }
     TESS_FREE(solver->ctx, state->finish, state->mend);
     tess_steps_free(&state->deflate);
-    TESS_FREE(solver->ctx, state->small, state->R, state);
+    TESS_FREE(solver->ctx, state->small, state->R, state->complex_R, state);
     solver->state = NULL;
 }
 
@@ -47,6 +50,10 @@ static tess_status open_state(tess_solver *solver)
     state->cosine = state->R + m * (m + 1);
     state->sine = state->cosine + m + 1;
     state->g = state->sine + m + 1;
+    if (tess_solver_is_complex(solver)) {
+        TESS_TRY(TESS_CALLOC(solver->ctx, m * (m + 2), &state->complex_R));
+        state->complex_cosine = state->complex_R + m * (m + 1);
+    }
     TESS_TRY(TESS_CALLOC(solver->ctx, m, &state->finish));
     TESS_TRY(TESS_CALLOC(solver->ctx, m, &state->mend));
     const bool anew = solver->plan->device->backend->space != NULL; /* several at a time */
@@ -113,7 +120,11 @@ static void check(tess_solver *solver, tess_system *system, int64_t position)
         return;
     }
     const double norm = solver->slots[NORM];
-    rotate(state, solver->cycle, position, solver->slots + FIRST, norm);
+    if (tess_solver_is_complex(solver))
+        tess_gmres_rotate_complex(state, solver->cycle, position, solver->slots,
+                                  solver->space.slots);
+    else
+        rotate(state, solver->cycle, position, solver->slots + FIRST, norm);
     system->residual = system->scale * fabs(state->g[position + 1]);
     if (!isfinite(norm))
         system->residual = norm;
@@ -125,13 +136,9 @@ static void check(tess_solver *solver, tess_system *system, int64_t position)
                         (long long)system->iteration, system->residual / system->rhs_norm);
 }
 
-static tess_status finish(tess_solver *solver, int system, int64_t positions)
+/* R y = g of the first `positions` columns. */
+static void solve_small(const gmres_state *state, int64_t m, int64_t positions, double *y)
 {
-    gmres_state *state = solver->state;
-    tess_space *space = &solver->space;
-    const int64_t m = solver->cycle;
-    TESS_TRY(space->ops->read_slots(space, system, solver->slots));
-    double *y = solver->slots + FIRST;
     for (int64_t i = positions; i-- > 0;) {
         double sum = state->g[i];
         for (int64_t k = i + 1; k < positions; k++)
@@ -139,6 +146,18 @@ static tess_status finish(tess_solver *solver, int system, int64_t positions)
         const double pivot = state->R[i * (m + 1) + i];
         y[i] = pivot != 0 && isfinite(sum / pivot) ? sum / pivot : 0;
     }
+}
+
+static tess_status finish(tess_solver *solver, int system, int64_t positions)
+{
+    gmres_state *state = solver->state;
+    tess_space *space = &solver->space;
+    const int64_t m = solver->cycle;
+    TESS_TRY(space->ops->read_slots(space, system, solver->slots));
+    if (tess_solver_is_complex(solver))
+        tess_gmres_solve_complex(state, m, positions, solver->slots, space->slots);
+    else
+        solve_small(state, m, positions, solver->slots + FIRST);
     TESS_TRY(space->ops->write_slots(space, system, solver->slots));
     TESS_TRY(space->ops->run(space, &state->finish[positions - 1], &system, 1));
     return solver->options.method->deflates && positions == m ? tess_gmres_deflate(solver, system)
@@ -159,6 +178,7 @@ static const tess_stop stops[] = {{TESS_STOP_NOT_POSITIVE, NORM, 0},
 const tess_method tess_method_gmres = {
     .name = "gmres",
     .summary = "any A; restart=30 vectors are kept",
+    .complex = true,
     .sides = TESS_SIDES_BOTH,
     GMRES_FUNCTIONS,
 };
@@ -166,6 +186,7 @@ const tess_method tess_method_gmres = {
 const tess_method tess_method_fgmres = {
     .name = "fgmres",
     .summary = "gmres that also keeps the preconditioned vectors",
+    .complex = true,
     .flexible = true,
     .sides = TESS_SIDES_RIGHT,
     GMRES_FUNCTIONS,

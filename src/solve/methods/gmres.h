@@ -1,7 +1,8 @@
 /* What the files of GMRES share: vectors, slots and the host's part of a cycle.
  *
- *     gmres_lists.c   the lists of steps        gmres.c   the small problem, and the descriptors
- *     deflate.c       which vectors a restart of dgmres keeps
+ *     gmres_lists.c     the lists of steps      gmres.c   the small problem, and the descriptors
+ *     gmres_complex.c   the small problem of complex systems
+ *     deflate.c         which vectors a restart of dgmres keeps
  *
  * Vectors of the space: W, then V_0 .. V_m, then Z (one, or Z_0 .. Z_{m-1} for fgmres and dgmres),
  * then D_0 .. D_{k-1} of dgmres.
@@ -44,7 +45,10 @@ typedef struct gmres_state {
     double *small;      /* dgmres: 2 m m, for singular vectors */
     double *R;          /* column j at R + j (m + 1): H after rotations, upper triangular */
     double *cosine, *sine;
-    double *g;   /* the rotated right-hand side, m + 1 */
+    double *g; /* the rotated right-hand side, m + 1 */
+    /* Complex systems: R and the cosines. g_j is then the last entry before rotation j, which is
+     * real. */
+    tess_complex *complex_R, *complex_cosine;
     int to_mend; /* vectors from this on to be mended in any case */
 } gmres_state;
 
@@ -68,6 +72,15 @@ static inline int tess_gmres_kept(const tess_solve_options *options)
 {
     return V + 2 * (int)options->restart + 1;
 }
+
+/* ---- gmres_complex.c ---- */
+
+/* Column j of H joins the triangle; `count` is that of the slots. */
+void tess_gmres_rotate_complex(gmres_state *state, int64_t m, int64_t j, const double *slots,
+                               int count);
+/* y of the first `positions` columns, into the slots from FIRST. */
+void tess_gmres_solve_complex(const gmres_state *state, int64_t m, int64_t positions, double *slots,
+                              int count);
 
 /* ---- deflate.c ---- */
 

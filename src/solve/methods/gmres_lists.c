@@ -68,7 +68,7 @@ static void build_rotation(tess_steps *s, int m, int j)
         tess_step_scalar(s, TESS_OP_MUL, HIGH, sine + i, HIGH);
         tess_step_scalar(s, TESS_OP_SUB, HIGH, TURN, HIGH);
     }
-    tess_step_scalar(s, TESS_OP_MUL, LENGTH, HIGH, HIGH);
+    tess_step_scalar_conjugate(s, TESS_OP_MUL, LENGTH, HIGH, HIGH);
     tess_step_scalar(s, TESS_OP_MUL, TURN, NORM, NORM);
     tess_step_scalar(s, TESS_OP_ADD, LENGTH, LENGTH, TURN);
     tess_step_scalar(s, TESS_OP_SQRT, LENGTH, LENGTH, LENGTH);
@@ -98,11 +98,11 @@ static void build_iteration(const tess_solver *solver, tess_steps *s, int j)
     const int m = (int)solver->options.restart, h = FIRST, scaled = FIRST + m + 1;
     build_product(solver, s, j);
     for (int i = 0; i <= j; i++)
-        tess_step_dot(s, h + i, W, V + i);
+        tess_step_project(s, h + i, W, V + i);
     tess_step_dot(s, WW, W, W);
     tess_step_scalar(s, TESS_OP_COPY, NORM, WW, WW);
     for (int i = 0; i <= j; i++) {
-        tess_step_scalar(s, TESS_OP_MUL, scaled + i, h + i, h + i);
+        tess_step_scalar_conjugate(s, TESS_OP_MUL, scaled + i, h + i, h + i);
         tess_step_scalar(s, TESS_OP_SUB, NORM, NORM, scaled + i);
     }
     tess_step_scalar(s, TESS_OP_SQRT, NORM, NORM, NORM);
@@ -123,7 +123,7 @@ void tess_gmres_build_mend(const tess_solver *solver, tess_steps *s, int j, bool
         build_product(solver, s, j);
     project(s, next, TESS_ONE, W, h, j + 1);
     for (int i = 0; i <= j; i++)
-        tess_step_dot(s, g + i, next, V + i);
+        tess_step_project(s, g + i, next, V + i);
     project(s, next, TESS_ONE, next, g, j + 1);
     tess_step_dot(s, NN, next, next);
     for (int i = 0; i <= j; i++)
@@ -184,7 +184,7 @@ void tess_gmres_build(tess_solver *solver)
     tess_step_scalar(s, TESS_OP_DIV, INVERSE, UNIT, NORM);
     tess_step_scalar(s, TESS_OP_COPY, AFTER, rr, rr);
     tess_step_scalar(s, TESS_OP_SUB, LEFT, UNIT, UNIT);
-    build_limit(s, solver->plan->matrix->type == TESS_F32);
+    build_limit(s, tess_real_type(solver->plan->matrix->type) == TESS_F32);
     if (options->method->deflates) { /* at the start of a solve, not of a cycle */
         tess_step_scalar(&solver->rhs, TESS_OP_SUB, KEEP, TESS_S_RR, TESS_S_RR);
         tess_step_scalar(&solver->rhs, TESS_OP_DIV, FRESH, TESS_S_RR, TESS_S_RR);

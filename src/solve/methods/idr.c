@@ -128,6 +128,8 @@ static void build(tess_solver *solver)
     const int v = tess_pc_append(&solver->pc, s, R, V);
     tess_step_apply_dot(s, v, T, R, TR);
     tess_step_dot(s, TT, T, T);
+    if (tess_solver_is_complex(solver)) /* from r^H t to t^H r */
+        tess_step_scalar_conjugate(s, TESS_OP_COPY, TR, TR, TR);
     tess_step_scalar(s, TESS_OP_DIV, OMEGA, TR, TT);
     tess_step_sum(s, TESS_V_X, 1, TESS_ONE, TESS_V_X, 1, OMEGA, v);
     tess_step_sum(s, R, 1, TESS_ONE, R, -1, OMEGA, T);
@@ -143,7 +145,8 @@ static tess_status begin(tess_solver *solver, int system)
     TESS_TRY(tess_alloc_bytes(solver->ctx, space->rows, tess_type_size(space->type), &shadow));
     for (int i = 0; i < SHADOWS && status == TESS_OK; i++) {
         for (int64_t k = 0; k < space->rows; k++)
-            tess_put(shadow, space->type, k, tess_random_unit(17 + (uint64_t)i, (uint64_t)k));
+            tess_put_complex(shadow, space->type, k,
+                             (tess_complex){tess_random_unit(17 + (uint64_t)i, (uint64_t)k), 0});
         status = space->ops->upload(space, P + i, system, shadow);
     }
     tess_free(solver->ctx, shadow);
@@ -164,8 +167,9 @@ static void check(tess_solver *solver, tess_system *system, int64_t position)
                         gain, (long long)system->iteration, system->residual / system->rhs_norm);
         return;
     }
+    const double omega = tess_solver_divisor(solver, OMEGA);
     const bool lost = slots[PIVOT] == 0 || !isfinite(slots[PIVOT]);
-    if (!lost && slots[OMEGA] != 0 && isfinite(slots[OMEGA]))
+    if (!lost && omega != 0 && isfinite(omega))
         return;
     system->restart = system->iteration > system->started + 1;
     if (!system->restart)
@@ -180,6 +184,7 @@ static const tess_stop stops[] = {
 const tess_method tess_method_idr = {
     .name = "idr",
     .summary = "any A: IDR(4), five products an iteration",
+    .complex = true,
     .vectors = VECTORS,
     .slots = SLOTS,
     .build = build,

@@ -141,6 +141,7 @@ const tess_method tess_method_lsqr = {
     .summary = "any A, square or not: the x with the smallest |b - Ax|",
     .transpose = true,
     .least_squares = true,
+    .complex = true,
     .vectors = VECTORS,
     .slots = SLOTS,
     .build = build,

@@ -72,7 +72,7 @@ struct tess_solver {
     void *state;                 /* the method's own */
     bool made;                   /* preconditioner, lists and space are there */
     double *modes, *coordinates; /* the caller's, for preconditioners that take them */
-    double *slots;               /* of the system being looked at */
+    double *slots;               /* of the system being looked at, as space.h lays them out */
     bool careful; /* the next iteration must be looked at before another one is run */
     bool asks;    /* some part has a callback */
     tess_solve_fn callback;
@@ -98,10 +98,12 @@ typedef enum tess_sides {
 struct tess_method {
     const char *name;
     const char *summary;    /* one line for help, no full stop */
-    bool symmetric;         /* A must be symmetric, M symmetric positive definite */
+    bool symmetric;         /* A must be symmetric, M symmetric positive definite; of complex ones
+                               Hermitian, so that all dot products are real */
     bool positive_definite; /* ... and A positive definite */
     bool least_squares;     /* minimises |b - A x| where no x solves the system */
     bool transpose;         /* A^T and M^-T are applied too */
+    bool complex;           /* takes complex matrices */
     const tess_pc_ops *pc;  /* the only preconditioner it takes; NULL: any */
     bool deflates;          /* keeps vectors over a restart */
     bool flexible;          /* the preconditioner may change from one iteration to the next */
@@ -130,6 +132,19 @@ struct tess_method {
     /* Brings x up to date when a recurrence that keeps it implicit ends; NULL: x always is. */
     tess_status (*finish)(tess_solver *solver, int system, int64_t positions);
 };
+
+static inline bool tess_solver_is_complex(const tess_solver *solver)
+{
+    return tess_is_complex(solver->plan->matrix->type);
+}
+
+/* A slot that is divided by; of a complex system its modulus. */
+static inline double tess_solver_divisor(const tess_solver *solver, int slot)
+{
+    return tess_solver_is_complex(solver)
+               ? hypot(solver->slots[slot], solver->slots[solver->space.slots + slot])
+               : solver->slots[slot];
+}
 
 /* From the left, and there is something to apply. */
 static inline bool tess_applies_left(const tess_solve_options *options)

@@ -169,6 +169,7 @@ const tess_method tess_method_minres = {
     .name = "minres",
     .summary = "symmetric A, definite or not, and a positive definite preconditioner",
     .symmetric = true,
+    .complex = true,
     .vectors = VECTORS,
     .slots = SLOTS,
     .build = build,

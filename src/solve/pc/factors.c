@@ -222,9 +222,32 @@ static tess_factor_fault compute_rows(tess_pc *pc, const tess_matrix *A,
     return compute_once(pc, A, v, s);
 }
 
-/* Numbers in double become the pc's: moved when that is double, converted otherwise. */
-static tess_status store(tess_ctx *ctx, tess_type type, int64_t count, double **from, void **to)
+struct take_back {
+    const double *from;
+    int64_t height;
+    tess_type type;
+    void *to;
+};
+
+static void take_back(void *arg, tess_range pairs)
 {
+    const struct take_back *job = arg;
+    tess_embed_take_back(job->from + 2 * pairs.first * job->height, 2 * (pairs.last - pairs.first),
+                         job->height, job->type, job->to, pairs.first * job->height / 2);
+}
+
+/* Numbers in double become the pc's: moved when that is double, converted otherwise; of complex
+ * factors the embedding's even columns. */
+static tess_status store(tess_ctx *ctx, tess_type type, int32_t block, int64_t count, double **from,
+                         void **to)
+{
+    if (tess_is_complex(type)) {
+        if (!*to)
+            TESS_TRY(
+                tess_alloc_bytes(ctx, count / block / block, tess_factor_bytes(type, block), to));
+        tess_for(ctx, count / block / 2, take_back, &(struct take_back){*from, block, type, *to});
+        return TESS_OK;
+    }
     if (type == TESS_F64) {
         tess_free(ctx, *to);
         *to = *from;
@@ -240,14 +263,16 @@ static tess_status store(tess_ctx *ctx, tess_type type, int64_t count, double **
 static tess_status fault_status(const tess_pc *pc, const tess_factor_fault *fault)
 {
     const tess_triangular *t = pc->state;
-    const int32_t b = t->factors->block;
+    const int parts = tess_is_complex(pc->type) ? 2 : 1;
+    const int32_t b = t->factors->block / parts;
     const long long row = t->staged ? t->staged->stages.rows[fault->row] : fault->row;
     return tess_fail(
         pc->ctx, TESS_ERR_MATRIX,
         "pc=%s: no %spivot in column %d of the diagonal block of block row %lld (rows %lld..%lld), "
-        "the largest is %.3g; try pc=ilut,pivot=0.1, scale=match, or auto",
+        "the largest is %.3g; try %s%s, or auto",
         pc->ops->name, pc->ops->pivots == TESS_PIVOTS_POSITIVE ? "positive " : "",
-        (int)fault->column, row, row * b, row * b + b - 1, fault->pivot);
+        (int)fault->column / parts, row, row * b, row * b + b - 1, fault->pivot,
+        tess_pc_without_pivots(pc), parts == 2 ? "" : ", scale=match");
 }
 
 /* The numbers, with all scratch there. */
@@ -279,11 +304,11 @@ static tess_status compute(tess_pc *pc, const tess_matrix *A)
         t->bytes = tess_staged_bytes(t->staged);
         goto cleanup;
     }
-    TESS_TRY_CLEAN(store(ctx, pc->type, lower, &v.lower, &f->lower));
-    TESS_TRY_CLEAN(store(ctx, pc->type, upper, &v.upper, &f->upper));
-    TESS_TRY_CLEAN(store(ctx, pc->type, inverse, &v.inverse, &f->inverse));
-    t->bytes = (double)(lower * (f->symmetric ? 2 : 1) + upper + inverse) *
-                   (double)tess_type_size(pc->type) +
+    TESS_TRY_CLEAN(store(ctx, pc->type, f->block, lower, &v.lower, &f->lower));
+    TESS_TRY_CLEAN(store(ctx, pc->type, f->block, upper, &v.upper, &f->upper));
+    TESS_TRY_CLEAN(store(ctx, pc->type, f->block, inverse, &v.inverse, &f->inverse));
+    t->bytes = (double)(lower * (f->symmetric ? 2 : 1) + upper + inverse) / (double)size *
+                   (double)tess_factor_bytes(pc->type, f->block) +
                4.0 * (double)(f->lower_offsets[rows] + f->upper_offsets[rows] + 2 * rows);
 cleanup:
     TESS_FREE(ctx, v.lower, v.upper, v.inverse);
@@ -319,14 +344,31 @@ tess_status tess_triangular_compute(tess_pc *pc, const tess_matrix *A)
     return status;
 }
 
+tess_status tess_triangular_take(const tess_plan *plan, tess_matrix *out)
+{
+    const tess_matrix A = tess_plan_present(plan);
+    if (tess_is_complex(A.type))
+        return tess_embed(plan->ctx, &A, out);
+    *out = A;
+    return TESS_OK;
+}
+
+void tess_triangular_give_back(const tess_plan *plan, tess_matrix *taken)
+{
+    if (tess_is_complex(plan->matrix->type))
+        tess_free(plan->ctx, taken->values);
+}
+
 tess_status tess_triangular_update(tess_plan *plan, tess_pc *pc)
 {
     tess_triangular *t = pc->state;
-    const tess_matrix A = tess_plan_present(plan);
-    if (!t->fill.matrix)
-        return tess_triangular_compute(pc, &A);
-    tess_fill_take_values(&t->fill, &A);
-    return tess_triangular_compute(pc, t->fill.matrix);
+    tess_matrix A;
+    TESS_TRY(tess_triangular_take(plan, &A));
+    if (t->fill.matrix)
+        tess_fill_take_values(&t->fill, &A);
+    const tess_status status = tess_triangular_compute(pc, t->fill.matrix ? t->fill.matrix : &A);
+    tess_triangular_give_back(plan, &A);
+    return status;
 }
 
 tess_status tess_triangular_set_up(tess_plan *plan, tess_pc *pc, tess_factor_fn rows)
@@ -335,7 +377,9 @@ tess_status tess_triangular_set_up(tess_plan *plan, tess_pc *pc, tess_factor_fn 
     TESS_TRY(TESS_CALLOC(pc->ctx, 1, &t));
     pc->state = t;
     t->compute = rows;
-    TESS_TRY(tess_triangular_prepare(plan, pc, plan->matrix));
+    const tess_matrix A =
+        tess_is_complex(plan->matrix->type) ? tess_embedding(plan->matrix) : *plan->matrix;
+    TESS_TRY(tess_triangular_prepare(plan, pc, &A));
     return tess_triangular_update(plan, pc);
 }
 

@@ -8,6 +8,9 @@
  *     upper    rows of a domain upwards: the blocks right of the diagonal, then the inverse of the
  *              diagonal block. Place p = first + last - 1 - row of domain first..last-1.
  *     inverse  symmetric factors have no upper; the inverses of D, row by row
+ *
+ * Factors of a complex matrix are computed as those of its embedding (embed.c), whose blocks are
+ * twice as high and wide, and stored as complex blocks. L^T and U^T are then L^H and U^H.
  */
 #pragma once
 
@@ -18,7 +21,7 @@
 #define TESS_FACTOR_BLOCK_MAX 4096
 
 typedef struct tess_factors {
-    int32_t block;
+    int32_t block; /* of complex factors the embedding's: reals of a vector's block */
     int64_t block_rows;
     int domains;
     bool symmetric;
@@ -90,7 +93,22 @@ void tess_factors_solve_f64_f32(const tess_factors *f, int domain, bool transpos
 void tess_factors_solve_f32_f32(const tess_factors *f, int domain, bool transpose, const float *r,
                                 float *z);
 
+/* Of complex vectors and factors: arrays of pairs. */
+void tess_factors_solve_c64_c64(const tess_factors *f, int domain, bool transpose, const double *r,
+                                double *z);
+void tess_factors_solve_c64_c32(const tess_factors *f, int domain, bool transpose, const double *r,
+                                double *z);
+void tess_factors_solve_c32_c32(const tess_factors *f, int domain, bool transpose, const float *r,
+                                float *z);
+
 /* ---- factors.c: what triangular preconditioners have in common ---- */
+
+/* Bytes that are stored of a block of `block` x `block` doubles as it was computed. */
+static inline size_t tess_factor_bytes(tess_type type, int32_t block)
+{
+    const size_t reals = (size_t)block * (size_t)block;
+    return (tess_is_complex(type) ? reals / 2 : reals) * tess_type_size(tess_real_type(type));
+}
 
 typedef struct tess_triangular {
     tess_factor_fn compute;
@@ -100,6 +118,11 @@ typedef struct tess_triangular {
     double bytes;               /* read by one application, vectors not counted */
 } tess_triangular;
 
+/* The matrix that is factored: the plan's with its present values, of a complex one the embedding.
+ */
+tess_status tess_triangular_take(const tess_plan *plan, tess_matrix *out);
+/* Frees what the call above has made. */
+void tess_triangular_give_back(const tess_plan *plan, tess_matrix *taken);
 /* The set_up of a preconditioner whose rows `compute` computes, and its other operations. */
 tess_status tess_triangular_set_up(tess_plan *plan, tess_pc *pc, tess_factor_fn compute);
 /* Its two parts: the patterns of the factors of A, or of a fill; their numbers, from A's values. */

@@ -18,11 +18,23 @@ struct solve_domains {
     int shares;
 };
 
+static void solve_complex(const struct solve_domains *job, int domain)
+{
+    if (job->pc->vector_type == TESS_C32)
+        tess_factors_solve_c32_c32(job->f, domain, job->transpose, job->r, job->z);
+    else if (job->pc->type == TESS_C32)
+        tess_factors_solve_c64_c32(job->f, domain, job->transpose, job->r, job->z);
+    else
+        tess_factors_solve_c64_c64(job->f, domain, job->transpose, job->r, job->z);
+}
+
 static void solve_domains(void *arg, int share)
 {
     const struct solve_domains *job = arg;
     for (int d = share; d < job->f->domains; d += job->shares) {
-        if (job->pc->vector_type == TESS_F32)
+        if (tess_is_complex(job->pc->vector_type))
+            solve_complex(job, d);
+        else if (job->pc->vector_type == TESS_F32)
             tess_factors_solve_f32_f32(job->f, d, job->transpose, job->r, job->z);
         else if (job->pc->type == TESS_F32)
             tess_factors_solve_f64_f32(job->f, d, job->transpose, job->r, job->z);

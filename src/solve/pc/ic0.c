@@ -43,6 +43,7 @@ const tess_pc_ops tess_pc_ic0 = {
     .name = "ic0",
     .summary = "incomplete Cholesky factors by blocks, without fill-in",
     TESS_TRIANGULAR_OPS,
+    .complex = true,
     .symmetric = true,
     .pivots = TESS_PIVOTS_POSITIVE,
     .set_up = set_up,

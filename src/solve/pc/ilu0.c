@@ -57,6 +57,7 @@ const tess_pc_ops tess_pc_ilu0 = {
     .name = "ilu0",
     .summary = "incomplete LU factors by blocks, without fill-in",
     TESS_TRIANGULAR_OPS,
+    .complex = true,
     .pivots = TESS_PIVOTS_POSITIVE_IF_ASKED,
     .set_up = set_up,
 };

@@ -5,4 +5,5 @@ const tess_pc_ops tess_pc_none = {
     .name = "none",
     .summary = "no preconditioner",
     .identity = true,
+    .complex = true,
 };

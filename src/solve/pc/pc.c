@@ -27,11 +27,12 @@ static tess_status check_traits(const tess_plan *plan, const tess_pc_options *op
             "pc=%s needs square blocks, but these are %d x %d: try pc=jacobi, or store "
             "square ones",
             ops->name, height, width);
-    if (ops->largest_block > 0 && height > ops->largest_block)
+    /* Complex blocks are factored as real ones of twice the size. */
+    const int largest = (int)ops->largest_block / (tess_is_complex(plan->matrix->type) ? 2 : 1);
+    if (largest > 0 && height > largest)
         return tess_fail(plan->ctx, TESS_ERR_UNSUPPORTED,
                          "pc=%s takes blocks of at most %d x %d, not %d x %d: store smaller ones",
-                         ops->name, (int)ops->largest_block, (int)ops->largest_block, height,
-                         width);
+                         ops->name, largest, largest, height, width);
     if (ops->triangular && options->schedule == TESS_PC_DOMAINS && plan->device->threads < 1)
         return tess_fail(plan->ctx, TESS_ERR_UNSUPPORTED,
                          "pc=%s: schedule=domains is for processors; a GPU takes levels or colours",
@@ -41,6 +42,11 @@ static tess_status check_traits(const tess_plan *plan, const tess_pc_options *op
                          "pc=%s keeps the order of the rows: schedule=levels, or domains=1",
                          ops->name);
     return TESS_OK;
+}
+
+const char *tess_pc_without_pivots(const tess_pc *pc)
+{
+    return tess_is_complex(pc->vector_type) ? "pc=none" : "pc=ilut,pivot=0.1";
 }
 
 tess_matrix tess_plan_present(const tess_plan *plan)
@@ -60,14 +66,16 @@ static tess_status watch(tess_plan *plan, tess_pc *pc)
     TESS_TRY(tess_alloc_bytes(pc->ctx, 2 * count, tess_type_size(A.type), &ones));
     char *z = (char *)ones + (size_t)count * tess_type_size(A.type);
     for (int64_t i = 0; i < count; i++)
-        tess_put(ones, A.type, i, i < A.rows);
+        tess_put_complex(ones, A.type, i, (tess_complex){i < A.rows, 0});
     pc->ops->apply(pc, false, ones, z);
-    for (int64_t i = 0; i < A.rows; i++) {
-        const double size = fabs(tess_get(z, A.type, i));
+    /* Of complex numbers the larger part, which is their size but for a factor of 1.4. */
+    const tess_type part = tess_real_type(A.type);
+    for (int64_t i = 0; i < tess_reals(A.type, A.rows); i++) {
+        const double size = fabs(tess_get(z, part, i));
         solved = isfinite(size) ? fmax(solved, size) : HUGE_VAL;
     }
-    for (int64_t i = 0; i < tess_matrix_stored(&A); i++)
-        entry = fmax(entry, fabs(tess_matrix_value(&A, i)));
+    for (int64_t i = 0; i < tess_reals(A.type, tess_matrix_stored(&A)); i++)
+        entry = fmax(entry, fabs(tess_get(A.values, part, i)));
     tess_free(pc->ctx, ones);
     pc->growth = entry * solved;
     if (!(pc->growth <= TESS_PC_UNSTABLE))
@@ -98,7 +106,9 @@ tess_status tess_pc_set_up(tess_plan *plan, const tess_pc_options *options, tess
         .ops = options->ops,
         .options = *options,
         .vector_type = A->type,
-        .type = options->single ? TESS_F32 : A->type,
+        .type = !options->single           ? A->type
+                : tess_is_complex(A->type) ? TESS_C32
+                                           : TESS_F32,
         .threads = host ? plan->device->threads : plan->ctx->threads,
     };
     if (options->schedule == TESS_PC_AUTO)

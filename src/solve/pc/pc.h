@@ -118,6 +118,7 @@ struct tess_pc_ops {
     bool ordered;          /* ... of one domain, in the order of the rows: no colours */
     bool symmetric;        /* A has to be symmetric: factors are made from half of it */
     bool unsymmetric;      /* M is not symmetric where A is */
+    bool complex;          /* takes complex matrices; a transpose is then the conjugate one */
     bool complete;         /* M = A but for rounding; needs SuiteSparse */
     bool takes_modes;      /* made when it is first needed, as modes may be set until then */
     bool replaces_pivots;  /* those that cannot be inverted */
@@ -188,6 +189,9 @@ void tess_pc_place(tess_pc *pc, int *vectors, int *slots);
 int tess_pc_append(const tess_pc *pc, tess_steps *steps, int r, int z);
 int tess_pc_append_transpose(const tess_pc *pc, tess_steps *steps, int r, int z);
 
+/* What to try where a diagonal block cannot be inverted: of this pc's types. */
+const char *tess_pc_without_pivots(const tess_pc *pc);
+
 /* The plan's matrix with its present values, which are only ever read. */
 tess_matrix tess_plan_present(const tess_plan *plan);
 /* Sets plan->values to the newest values in host memory. */
@@ -218,6 +222,20 @@ tess_status tess_diagonal_fault(const tess_pc *pc, int64_t row, int32_t column, 
 void tess_diagonal_append(const tess_pc *pc, tess_steps *steps, int r, int z, bool transpose);
 double tess_diagonal_bytes(const tess_pc *pc);
 void tess_diagonal_free(tess_pc *pc);
+
+/* ---- embed.c: complex matrices as real ones ---- */
+
+/* The real matrix of twice as many rows and columns, without values: a + bi is the 2 x 2 block of
+ * a, b in the first column and -b, a in the second. Products, inverses and conjugate transposes of
+ * complex blocks are products, inverses and transposes of real ones. The even columns of a real
+ * block are the complex block, as it lies in memory. Pattern and arrays are A's own. */
+tess_matrix tess_embedding(const tess_matrix *A);
+/* The same with values, which the caller frees. */
+tess_status tess_embed(tess_ctx *ctx, const tess_matrix *A, tess_matrix *out);
+/* The even columns of `columns` ones, of `height` reals each, to a complex array from its scalar
+ * `at` on. */
+void tess_embed_take_back(const double *from, int64_t columns, int64_t height, tess_type type,
+                          void *to, int64_t at);
 
 /* ---- dense.c, singular.c: small dense blocks, column-major, in double ---- */
 

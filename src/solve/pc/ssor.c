@@ -32,5 +32,6 @@ const tess_pc_ops tess_pc_ssor = {
     .name = "ssor",
     .summary = "symmetric over-relaxation by blocks, with the factor omega",
     TESS_TRIANGULAR_OPS,
+    .complex = true,
     .set_up = set_up,
 };

@@ -154,8 +154,8 @@ static tess_status allocate_triangle(const tess_staged *staged, int64_t blocks, 
 static tess_status allocate_values(const tess_staged *staged, tess_triangle *t)
 {
     const int64_t blocks = t->offsets[staged->block_rows];
-    return tess_alloc_bytes(staged->ctx, blocks * staged->block * staged->block,
-                            tess_type_size(staged->type), &t->values);
+    return tess_alloc_bytes(staged->ctx, blocks, tess_factor_bytes(staged->type, staged->block),
+                            &t->values);
 }
 
 /* The factors' own L, whose values are taken over where they have the right type. */
@@ -214,8 +214,8 @@ static tess_status transpose(const tess_staged *staged, const tess_triangle *fro
 
 static tess_status allocate_inverse(tess_staged *staged, tess_split *split)
 {
-    return tess_alloc_bytes(staged->ctx, staged->block_rows * staged->block * staged->block,
-                            tess_type_size(staged->type), &split->inverse);
+    return tess_alloc_bytes(staged->ctx, staged->block_rows,
+                            tess_factor_bytes(staged->type, staged->block), &split->inverse);
 }
 
 tess_status tess_staged_split(tess_staged *staged, const tess_factors *f, bool with_transpose)

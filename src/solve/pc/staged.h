@@ -44,7 +44,7 @@ typedef struct tess_staged {
     tess_stages stages;
     int32_t block;
     int64_t block_rows;
-    tess_type vector_type, type; /* of the vectors; of what is stored */
+    tess_type vector_type, type; /* of the vectors; of what is stored: factors.h where complex */
     bool symmetric;              /* M^T = M */
     tess_matrix reordered;       /* pattern; values are there while factors are computed */
     int64_t *source;             /* its blocks in A; -1: a diagonal block that A does not store */
@@ -94,3 +94,6 @@ typedef void (*tess_sweep_fn)(const tess_sweep *sweep, bool up, int64_t first, i
 void tess_staged_sweep_f64_f64(const tess_sweep *sweep, bool up, int64_t first, int64_t last);
 void tess_staged_sweep_f64_f32(const tess_sweep *sweep, bool up, int64_t first, int64_t last);
 void tess_staged_sweep_f32_f32(const tess_sweep *sweep, bool up, int64_t first, int64_t last);
+void tess_staged_sweep_c64_c64(const tess_sweep *sweep, bool up, int64_t first, int64_t last);
+void tess_staged_sweep_c64_c32(const tess_sweep *sweep, bool up, int64_t first, int64_t last);
+void tess_staged_sweep_c32_c32(const tess_sweep *sweep, bool up, int64_t first, int64_t last);

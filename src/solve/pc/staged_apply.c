@@ -12,9 +12,8 @@ enum { SHARE_BYTES = 24 << 10 };
 static int threads_for(const tess_staged *staged, const tess_triangle *t, int64_t first,
                        int64_t last)
 {
-    const double block = (double)staged->block * staged->block;
     const double bytes = ((double)(t->offsets[last] - t->offsets[first]) + (double)(last - first)) *
-                         block * (double)tess_type_size(staged->type);
+                         (double)tess_factor_bytes(staged->type, staged->block);
     const double shares = bytes / SHARE_BYTES;
     return shares < 2 ? 1 : shares < staged->threads ? (int)shares : staged->threads;
 }
@@ -62,7 +61,7 @@ tess_status tess_staged_deal(tess_staged *staged, int threads)
     tess_split *const splits[2] = {&staged->plain, &staged->transposed};
     staged->threads = threads;
     TESS_TRY(tess_alloc_bytes(staged->ctx, staged->block_rows * staged->block,
-                              tess_type_size(staged->vector_type), &staged->work));
+                              tess_type_size(tess_real_type(staged->vector_type)), &staged->work));
     for (int i = 0; i < 2 && splits[i]->inverse; i++) {
         TESS_TRY(deal_sweep(staged, &splits[i]->lower, false, &staged->down[i]));
         TESS_TRY(deal_sweep(staged, &splits[i]->upper, true, &staged->up[i]));
@@ -72,6 +71,10 @@ tess_status tess_staged_deal(tess_staged *staged, int threads)
 
 static tess_sweep_fn sweep_function(const tess_staged *staged)
 {
+    if (staged->vector_type == TESS_C32)
+        return tess_staged_sweep_c32_c32;
+    if (staged->vector_type == TESS_C64)
+        return staged->type == TESS_C32 ? tess_staged_sweep_c64_c32 : tess_staged_sweep_c64_c64;
     if (staged->vector_type == TESS_F32)
         return tess_staged_sweep_f32_f32;
     return staged->type == TESS_F32 ? tess_staged_sweep_f64_f32 : tess_staged_sweep_f64_f64;

@@ -49,11 +49,14 @@ void tess_staged_drop_values(tess_staged *staged)
 
 #define INLINE static inline __attribute__((always_inline))
 
-/* `count` doubles to places `at` on of an array of the pc's type. */
+/* `count` doubles, which are whole blocks, to places `at` on of an array of the pc's type. */
 INLINE void store(const tess_staged *staged, void *values, int64_t at, const double *from,
                   int64_t count)
 {
-    if (staged->type == TESS_F64) {
+    if (tess_is_complex(staged->type)) {
+        tess_embed_take_back(from, count / staged->block, staged->block, staged->type, values,
+                             at / 4);
+    } else if (staged->type == TESS_F64) {
         memcpy((double *)values + at, from, (size_t)count * sizeof *from);
     } else {
         float *to = (float *)values + at;
@@ -126,17 +129,30 @@ static void fill_rows(tess_staged *staged, const tess_factors *f, const tess_fac
 #undef CASE
 }
 
+/* Block `k` of the array `to` is the transpose of block `source` of `from`. */
+static void transpose_block(const tess_staged *staged, const void *from, int64_t source, void *to,
+                            int64_t k)
+{
+    const bool complex = tess_is_complex(staged->type);
+    const int32_t b = complex ? staged->block / 2 : staged->block;
+    const int64_t size = (int64_t)b * b;
+    for (int32_t j = 0; j < b; j++)
+        for (int32_t i = 0; i < b; i++) {
+            const int64_t at = source * size + i * b + j;
+            if (complex)
+                tess_put_complex(to, staged->type, k * size + j * b + i,
+                                 tess_conjugate(tess_get_complex(from, staged->type, at)));
+            else
+                tess_copy_scalar(staged->type, to, k * size + j * b + i, from, at);
+        }
+}
+
 /* Blocks first .. last-1 of a triangle, each the transpose of its source in `from`. */
 static void transpose_blocks(const tess_staged *staged, const void *from, tess_triangle *to,
                              int64_t first, int64_t last)
 {
-    const int32_t b = staged->block;
-    const int64_t size = (int64_t)b * b;
     for (int64_t k = first; k < last; k++)
-        for (int32_t j = 0; j < b; j++)
-            for (int32_t i = 0; i < b; i++)
-                tess_copy_scalar(staged->type, to->values, k * size + j * b + i, from,
-                                 to->source[k] * size + i * b + j);
+        transpose_block(staged, from, to->source[k], to->values, k);
 }
 
 static void fill_transposed(void *to, const void *from, int64_t place)
@@ -144,12 +160,8 @@ static void fill_transposed(void *to, const void *from, int64_t place)
     tess_staged *staged = to;
     const tess_split *plain = from;
     tess_split *split = &staged->transposed;
-    const int32_t b = staged->block;
-    const int64_t size = (int64_t)b * b, q = staged->block_rows - 1 - place;
-    for (int32_t j = 0; j < b; j++)
-        for (int32_t i = 0; i < b; i++)
-            tess_copy_scalar(staged->type, split->inverse, place * size + j * b + i, plain->inverse,
-                             place * size + i * b + j);
+    const int64_t q = staged->block_rows - 1 - place;
+    transpose_block(staged, plain->inverse, place, split->inverse, place);
     transpose_blocks(staged, plain->upper.values, &split->lower, split->lower.offsets[place],
                      split->lower.offsets[place + 1]);
     transpose_blocks(staged, plain->lower.values, &split->upper, split->upper.offsets[q],
@@ -196,8 +208,7 @@ double tess_staged_bytes(const tess_staged *staged)
     const int64_t rows = staged->block_rows;
     const double blocks =
         (double)staged->plain.lower.offsets[rows] + (double)staged->plain.upper.offsets[rows];
-    const double size = (double)staged->block * staged->block;
     /* Values; a column a block; two offsets and two numbers of a row. */
-    return (blocks + (double)rows) * size * (double)tess_type_size(staged->type) + 4 * blocks +
-           16 * (double)rows;
+    return (blocks + (double)rows) * (double)tess_factor_bytes(staged->type, staged->block) +
+           4 * blocks + 16 * (double)rows;
 }

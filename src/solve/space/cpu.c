@@ -55,13 +55,14 @@ static tess_status space_open(tess_space *space)
     const int levels = space->pc->own.levels + 1;
     TESS_TRY(TESS_CALLOC(space->ctx, 1, &state));
     space->state = state;
+    state->slot_reals = tess_space_slot_reals(space);
     tess_status status = tess_alloc_bytes(space->ctx, space->data_bytes, 1, (void **)&state->data);
     if (status == TESS_OK)
         status = TESS_ALLOC(space->ctx, levels, &state->chunks);
     for (int i = 0; status == TESS_OK && i < levels; i++)
         state->chunks[i] = cut(&space->level[i]);
     if (status == TESS_OK)
-        status = TESS_CALLOC(space->ctx, (int64_t)space->slots * space->systems, &state->slots);
+        status = TESS_CALLOC(space->ctx, state->slot_reals * space->systems, &state->slots);
     if (status != TESS_OK) {
         space_close(space);
         return status;
@@ -89,14 +90,15 @@ static tess_status download(tess_space *space, int v, int system, void *to)
 static tess_status read_slots(tess_space *space, int system, double *to)
 {
     TESS_TRY(tess_cpu_receive(space));
-    memcpy(to, tess_cpu_slots(space, system), (size_t)space->slots * sizeof *to);
+    memcpy(to, tess_cpu_slots(space, system), (size_t)tess_space_slot_reals(space) * sizeof *to);
     return TESS_OK;
 }
 
 static tess_status write_slots(tess_space *space, int system, const double *from)
 {
     TESS_TRY(tess_cpu_receive(space));
-    memcpy(tess_cpu_slots(space, system), from, (size_t)space->slots * sizeof *from);
+    memcpy(tess_cpu_slots(space, system), from,
+           (size_t)tess_space_slot_reals(space) * sizeof *from);
     return TESS_OK;
 }
 
@@ -133,10 +135,52 @@ static void run_scalar(const tess_space *space, const tess_step *step, int syste
     slots[step->out] = out;
 }
 
+/* A quotient that is not finite is 0, as of reals. */
+static tess_complex divide(tess_scalar_op op, tess_complex a, tess_complex b)
+{
+    const tess_complex out = tess_complex_quotient(a, b);
+    const bool good = isfinite(out.re) && isfinite(out.im);
+    return good && (op == TESS_OP_DIV || b.re > 0) ? out : (tess_complex){0, 0};
+}
+
+static __attribute__((noinline)) void run_complex_scalar(const tess_space *space,
+                                                         const tess_step *step, int system)
+{
+    double *re = tess_cpu_slots(space, system), *im = re + space->slots;
+    const tess_complex a = {re[step->a], im[step->a]};
+    tess_complex b = {re[step->b], im[step->b]}, out = {0, 0};
+    if (step->conjugate)
+        b = tess_conjugate(b);
+    switch (step->op) {
+    case TESS_OP_DIV:
+    case TESS_OP_DIV_POSITIVE:
+        out = divide(step->op, a, b);
+        break;
+    case TESS_OP_MUL:
+        out = tess_complex_product(a, b);
+        break;
+    case TESS_OP_ADD:
+        out = tess_complex_sum(a, b);
+        break;
+    case TESS_OP_SUB:
+        out = (tess_complex){a.re - b.re, a.im - b.im};
+        break;
+    case TESS_OP_SQRT: /* of a norm's square */
+        out.re = sqrt(a.re);
+        break;
+    case TESS_OP_COPY:
+        out = step->conjugate ? tess_conjugate(a) : a;
+        break;
+    }
+    re[step->out] = out.re;
+    im[step->out] = out.im;
+}
+
 /* The dot product of a step whose product does not do it. */
 static tess_status run_dot(tess_space *space, const tess_step *step, int system)
 {
-    tess_update update = {.kind = TESS_UPDATE_DOT, .slot = step->slot, .x = step->w, .y = step->y};
+    tess_update update = {
+        .kind = TESS_UPDATE_DOT, .slot = step->slot, .x = step->w, .y = step->y, .dot = step->dot};
     const tess_steps dot = {.ctx = space->ctx, .update = &update};
     const tess_step pass = {.kind = TESS_STEP_PASS, .updates = 1, .vectors = 2};
     return tess_cpu_pass(space, &dot, &pass, system);
@@ -182,9 +226,13 @@ static tess_status apply_one(tess_space *space, const tess_step *step, int syste
     void *y = tess_cpu_vector(space, step->y, system);
     if (step->plan)
         return tess_spmv(step->plan, step->alpha, x, step->beta, y);
+    const bool complex = tess_is_complex(space->type);
+    if (step->transpose && complex)
+        return tess_spmv_complex(plan, TESS_OPERATION_CONJUGATE_TRANSPOSE, (tess_complex){1, 0}, x,
+                                 (tess_complex){0, 0}, y);
     if (step->transpose)
         return tess_spmv_transpose(plan, 1, x, 0, y);
-    if (step->slot < 0 || !plan->device->backend->spmv_dot) {
+    if (step->slot < 0 || complex || !plan->device->backend->spmv_dot) {
         TESS_TRY(tess_spmv(plan, 1, x, 0, y));
         return step->slot < 0 ? TESS_OK : run_dot(space, step, system);
     }
@@ -217,7 +265,7 @@ static tess_status apply_many(tess_space *space, const tess_step *step, const in
 }
 
 static tess_status run_step(tess_space *space, const tess_steps *steps, const tess_step *step,
-                            const int *systems, int count)
+                            bool complex, const int *systems, int count)
 {
     if (step->kind == TESS_STEP_SCALAR)
         TESS_TRY(tess_cpu_receive(space));
@@ -226,6 +274,8 @@ static tess_status run_step(tess_space *space, const tess_steps *steps, const te
     for (int i = 0; i < count; i++) {
         if (step->kind == TESS_STEP_PASS)
             TESS_TRY(tess_cpu_pass(space, steps, step, systems[i]));
+        else if (step->kind == TESS_STEP_SCALAR && complex)
+            run_complex_scalar(space, step, systems[i]);
         else if (step->kind == TESS_STEP_SCALAR)
             run_scalar(space, step, systems[i]);
         else if (step->kind == TESS_STEP_CONVERT)
@@ -240,10 +290,11 @@ static tess_status run_step(tess_space *space, const tess_steps *steps, const te
 
 static tess_status run(tess_space *space, const tess_steps *steps, const int *systems, int count)
 {
+    const bool complex = tess_is_complex(space->type);
     double then = tess_seconds();
     for (int64_t i = 0; i < steps->count; i++) {
         const tess_step *step = &steps->step[i];
-        TESS_TRY(run_step(space, steps, step, systems, count));
+        TESS_TRY(run_step(space, steps, step, complex, systems, count));
         /* Reading the clock takes longer than this: it is counted with the step that follows. */
         if (step->kind == TESS_STEP_SCALAR)
             continue;

@@ -15,9 +15,10 @@ typedef struct tess_cpu_chunks {
 typedef struct tess_cpu_state {
     char *data;
     double *slots;
+    int64_t slot_reals;       /* of a system */
     tess_cpu_update *updates; /* of the longest pass so far */
     int64_t update_capacity;
-    double *sums; /* chunks * dots of the longest pass so far */
+    double *sums; /* chunks * dots of the longest pass so far, of complex vectors twice */
     int64_t sum_capacity;
     /* Dot products whose sum over the parts is under way: the slots that wait for them. */
     double *waiting[TESS_CPU_WAITING];
@@ -34,7 +35,7 @@ static inline void *tess_cpu_vector(const tess_space *space, int v, int system)
 static inline double *tess_cpu_slots(const tess_space *space, int system)
 {
     const tess_cpu_state *state = space->state;
-    return state->slots + (int64_t)system * space->slots;
+    return state->slots + system * state->slot_reals;
 }
 
 /* Slots that steps are about to read get their sums. */

@@ -40,7 +40,8 @@ static void bind_update(const tess_space *space, const tess_update *update, int 
     *bound = (tess_cpu_update){.kind = update->kind,
                                .terms = update->terms,
                                .diagonal = update->diagonal,
-                               .transpose = update->transpose};
+                               .transpose = update->transpose,
+                               .dot = update->dot};
     switch (update->kind) {
     case TESS_UPDATE_COMBINE:
         bound->out = tess_cpu_vector(space, update->out, system);
@@ -49,6 +50,8 @@ static void bind_update(const tess_space *space, const tess_update *update, int 
             bound->in[i] = tess_cpu_vector(space, term->vector, system);
             bound->factor[i] =
                 term->slot == TESS_ONE ? term->factor : term->factor * slots[term->slot];
+            if (term->slot != TESS_ONE && tess_is_complex(space->type))
+                bound->imaginary[i] = term->factor * slots[space->slots + term->slot];
         }
         break;
     case TESS_UPDATE_DIAGONAL:
@@ -72,15 +75,28 @@ static tess_status bind_pass(const tess_space *space, const tess_steps *steps,
     for (int64_t i = 0; i < pass->updates; i++)
         dots += steps->update[pass->first_update + i].kind == TESS_UPDATE_DOT;
     const int64_t chunks = state->chunks[pass->level].count;
-    TESS_TRY(reserve(space->ctx, dots * tess_max(chunks, 1), sizeof *state->sums,
-                     (void **)&state->sums, &state->sum_capacity));
-    dots = 0;
+    TESS_TRY(reserve(space->ctx, tess_reals(space->type, dots * tess_max(chunks, 1)),
+                     sizeof *state->sums, (void **)&state->sums, &state->sum_capacity));
+    double *sum = state->sums, *imaginary_sum = state->sums + chunks * dots;
     for (int64_t i = 0; i < pass->updates; i++) {
-        bind_update(space, &steps->update[pass->first_update + i], system, &state->updates[i]);
-        if (state->updates[i].kind == TESS_UPDATE_DOT)
-            state->updates[i].sum = state->sums + chunks * dots++;
+        tess_cpu_update *bound = &state->updates[i];
+        bind_update(space, &steps->update[pass->first_update + i], system, bound);
+        if (bound->kind != TESS_UPDATE_DOT)
+            continue;
+        bound->sum = sum;
+        bound->imaginary_sum = imaginary_sum;
+        sum += chunks;
+        imaginary_sum += chunks;
     }
     return TESS_OK;
+}
+
+static double add_imaginary(const tess_cpu_update *dot, int64_t chunks)
+{
+    double sum = 0;
+    for (int64_t j = 0; j < chunks; j++)
+        sum += dot->imaginary_sum[j];
+    return dot->dot == TESS_DOT_REVERSED ? -sum : sum;
 }
 
 /* The dot products of a pass: its chunks' sums in order, then the parts'. The parts' numbers travel
@@ -101,6 +117,8 @@ static tess_status add_dots(const tess_space *space, const tess_steps *steps, co
         for (int64_t j = 0; j < chunks; j++)
             sum += state->updates[i].sum[j];
         *slot = sum;
+        if (tess_is_complex(space->type))
+            slot[space->slots] = add_imaginary(&state->updates[i], chunks);
         if (dots < TESS_CPU_WAITING)
             state->waiting[dots] = slot;
         state->sums[dots++] = sum; /* the place of a chunk that is added already */
@@ -144,6 +162,15 @@ int tess_cpu_threads(const tess_space *space, double bytes)
     return shares < 2 ? 1 : shares < most ? (int)shares : most;
 }
 
+static tess_pass_fn pass_of(tess_type type)
+{
+    static const tess_pass_fn passes[] = {[TESS_F64] = tess_pass_f64,
+                                          [TESS_F32] = tess_pass_f32,
+                                          [TESS_C64] = tess_pass_c64,
+                                          [TESS_C32] = tess_pass_c32};
+    return passes[type];
+}
+
 tess_status tess_cpu_pass(tess_space *space, const tess_steps *steps, const tess_step *pass,
                           int system)
 {
@@ -151,7 +178,7 @@ tess_status tess_cpu_pass(tess_space *space, const tess_steps *steps, const tess
     TESS_TRY(tess_cpu_receive(space));
     TESS_TRY(bind_pass(space, steps, pass, system));
     const tess_space_level *level = &space->level[pass->level];
-    const tess_pass_fn run = level->type == TESS_F64 ? tess_pass_f64 : tess_pass_f32;
+    const tess_pass_fn run = pass_of(level->type);
     const double bytes = pass->vectors * (double)level->rows * (double)tess_type_size(level->type);
     tess_for_shares(space->ctx, tess_cpu_threads(space, bytes), state->chunks[pass->level].count,
                     pass_over_chunks, &(struct pass_over_chunks){state, space, run, pass});

@@ -1,4 +1,4 @@
-/* A pass on a CPU: pass_f64.c, pass_f32.c. */
+/* A pass on a CPU: pass_f64.c, pass_f32.c; pass_c64.c, pass_c32.c on complex vectors. */
 #pragma once
 
 #include "solve/steps/steps.h"
@@ -9,10 +9,11 @@ typedef struct tess_cpu_update {
     int terms;
     const tess_diagonal *diagonal;
     bool transpose;
-    double factor[TESS_TERMS_MAX];
-    const void *in[TESS_TERMS_MAX]; /* of a dot: x and y */
+    tess_dot_kind dot;
+    double factor[TESS_TERMS_MAX], imaginary[TESS_TERMS_MAX]; /* the factors' two parts */
+    const void *in[TESS_TERMS_MAX];                           /* of a dot: x and y */
     void *out;
-    double *sum; /* DOT: one a chunk */
+    double *sum, *imaginary_sum; /* DOT: one a chunk */
 } tess_cpu_update;
 
 /* Runs all updates on scalars first .. first+count-1. A dot leaves its part in sum[chunk]. */
@@ -21,4 +22,8 @@ typedef void (*tess_pass_fn)(const tess_cpu_update *updates, int64_t update_coun
 void tess_pass_f64(const tess_cpu_update *updates, int64_t update_count, int64_t chunk,
                    int64_t first, int64_t count);
 void tess_pass_f32(const tess_cpu_update *updates, int64_t update_count, int64_t chunk,
+                   int64_t first, int64_t count);
+void tess_pass_c64(const tess_cpu_update *updates, int64_t update_count, int64_t chunk,
+                   int64_t first, int64_t count);
+void tess_pass_c32(const tess_cpu_update *updates, int64_t update_count, int64_t chunk,
                    int64_t first, int64_t count);

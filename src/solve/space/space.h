@@ -4,6 +4,8 @@
  * so the same vector of all systems is a column-major matrix for SpMM. The method's vectors come
  * first, then those of the preconditioner's levels. Scalars of padding (rows up to a multiple of
  * the block size) are 0 and stay 0.
+ *
+ * Slots of complex systems: the real parts of all, then as many imaginary parts.
  */
 #pragma once
 
@@ -108,6 +110,12 @@ static inline int64_t tess_space_offset(const tess_space *space, int v, int syst
     const tess_vector_place *place = &space->place[v];
     const tess_space_level *level = &space->level[place->level];
     return place->offset + system * level->stride * (int64_t)tess_type_size(level->type);
+}
+
+/* Doubles in the slots of a system. */
+static inline int64_t tess_space_slot_reals(const tess_space *space)
+{
+    return tess_reals(space->type, space->slots);
 }
 
 static inline const tess_space_level *tess_space_level_of(const tess_space *space, int v)

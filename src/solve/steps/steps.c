@@ -66,9 +66,29 @@ void tess_step_apply_transpose(tess_steps *steps, int x, int y)
              &(tess_step){.kind = TESS_STEP_APPLY, .x = x, .y = y, .slot = -1, .transpose = true});
 }
 
+/* A norm is real whatever the list. */
+static tess_dot_kind dot_kind(const tess_steps *steps, int x, int y, tess_dot_kind kind)
+{
+    return steps->real_dots || x == y ? TESS_DOT_REAL : kind;
+}
+
+static void add_dot(tess_steps *steps, int slot, int x, int y, tess_dot_kind kind)
+{
+    add_update(steps, &(tess_update){.kind = TESS_UPDATE_DOT,
+                                     .slot = slot,
+                                     .x = x,
+                                     .y = y,
+                                     .dot = dot_kind(steps, x, y, kind)});
+}
+
 void tess_step_apply_dot(tess_steps *steps, int x, int y, int w, int slot)
 {
-    add_step(steps, &(tess_step){.kind = TESS_STEP_APPLY, .x = x, .y = y, .w = w, .slot = slot});
+    add_step(steps, &(tess_step){.kind = TESS_STEP_APPLY,
+                                 .x = x,
+                                 .y = y,
+                                 .w = w,
+                                 .slot = slot,
+                                 .dot = dot_kind(steps, w, y, TESS_DOT_FORWARD)});
 }
 
 void tess_step_product(tess_steps *steps, struct tess_plan *plan, double alpha, int x, double beta,
@@ -129,12 +149,32 @@ void tess_step_combine(tess_steps *steps, int out, int terms, const tess_term *t
 
 void tess_step_dot(tess_steps *steps, int slot, int x, int y)
 {
-    add_update(steps, &(tess_update){.kind = TESS_UPDATE_DOT, .slot = slot, .x = x, .y = y});
+    add_dot(steps, slot, x, y, TESS_DOT_FORWARD);
+}
+
+void tess_step_project(tess_steps *steps, int slot, int x, int v)
+{
+    add_dot(steps, slot, x, v, TESS_DOT_REVERSED);
+}
+
+static void add_scalar(tess_steps *steps, tess_scalar_op op, int out, int a, int b, bool conjugate)
+{
+    add_step(steps, &(tess_step){.kind = TESS_STEP_SCALAR,
+                                 .op = op,
+                                 .out = out,
+                                 .a = a,
+                                 .b = b,
+                                 .conjugate = conjugate});
 }
 
 void tess_step_scalar(tess_steps *steps, tess_scalar_op op, int out, int a, int b)
 {
-    add_step(steps, &(tess_step){.kind = TESS_STEP_SCALAR, .op = op, .out = out, .a = a, .b = b});
+    add_scalar(steps, op, out, a, b, false);
+}
+
+void tess_step_scalar_conjugate(tess_steps *steps, tess_scalar_op op, int out, int a, int b)
+{
+    add_scalar(steps, op, out, a, b, true);
 }
 
 /* Whether updates first .. last-1 write `vector`, or read or write it where `written` is false. */

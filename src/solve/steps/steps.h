@@ -14,6 +14,11 @@
  *
  * An update that needs the result of a dot product of the same pass begins a new pass.
  *
+ * Vectors and slots of a complex system are complex, and the same lists run on them. A transpose is
+ * then the conjugate transpose, a dot product x^H y; TESS_S_RR and other norms have no imaginary
+ * part. Where a formula has a conjugate that real numbers do not show, the builder has a call for
+ * it: tess_step_project, tess_step_scalar_conjugate.
+ *
  * A preconditioner may have vectors of other lengths and another precision: those of its levels.
  * Level 0 has the matrix's length and the method's precision. Vectors of a pass are of one level; a
  * product goes from the level of a plan's columns to that of its rows.
@@ -59,12 +64,20 @@ typedef enum tess_update_kind {
     TESS_UPDATE_DOT       /* slot = x . y */
 } tess_update_kind;
 
+/* What x . y is of complex vectors. */
+typedef enum tess_dot_kind {
+    TESS_DOT_FORWARD,  /* x^H y */
+    TESS_DOT_REVERSED, /* y^H x */
+    TESS_DOT_REAL      /* the real part of x^H y */
+} tess_dot_kind;
+
 /* One statement of a pass: a vector or a dot product, element by element. */
 typedef struct tess_update {
     tess_update_kind kind;
     int out, x, y, slot;
     const tess_diagonal *diagonal; /* DIAGONAL */
     bool transpose;
+    tess_dot_kind dot; /* DOT */
     int terms;
     tess_term term[TESS_TERMS_MAX];
 } tess_update;
@@ -94,6 +107,8 @@ typedef struct tess_step {
     double diagonal_share, dot_share; /* the shares that DIAGONAL and DOT updates move */
     tess_scalar_op op;                /* SCALAR */
     int out, a, b;
+    bool conjugate;           /* SCALAR: b is conjugated; of COPY a */
+    tess_dot_kind dot;        /* APPLY: that of the slot, x being w */
     int x, y, w, slot;        /* APPLY, PRECONDITION, CONVERT */
     struct tess_plan *plan;   /* APPLY: of B, the preconditioner's; NULL: A */
     double alpha, beta;       /* APPLY: of B */
@@ -110,6 +125,7 @@ typedef struct tess_steps {
     tess_update *update;
     int64_t update_count, update_capacity;
     int level;          /* of the updates that follow */
+    bool real_dots;     /* all dot products are real but for rounding: of a Hermitian matrix */
     tess_status status; /* the first failure of a builder call: checked once, at the end */
 } tess_steps;
 
@@ -140,7 +156,11 @@ void tess_step_diagonal(tess_steps *steps, const tess_diagonal *diagonal, int x,
                         bool transpose);
 void tess_step_combine(tess_steps *steps, int out, int terms, const tess_term *term);
 void tess_step_dot(tess_steps *steps, int slot, int x, int y);
+/* slot = v^H x, of real vectors x . v: what x has along a v of length 1. */
+void tess_step_project(tess_steps *steps, int slot, int x, int v);
 void tess_step_scalar(tess_steps *steps, tess_scalar_op op, int out, int a, int b);
+/* The same with the conjugate of b, or of the a of a COPY. */
+void tess_step_scalar_conjugate(tess_steps *steps, tess_scalar_op op, int out, int a, int b);
 /* Counts the traffic of every pass; returns the status of the building. */
 tess_status tess_steps_finish(tess_steps *steps);
 

@@ -76,6 +76,46 @@ static void check_dot(void **state, tess_plan *plan, const tess_matrix *A, const
     free(x), free(y), free(w);
 }
 
+static void *by_fields(const tess_matrix *A, int32_t block, int64_t count, bool back,
+                       const void *from)
+{
+    void *to = malloc((size_t)(count + 1) * tess_type_size(A->type));
+    tess_permute_blocks(A->type, count, block, back, from, to);
+    return to;
+}
+
+/* Vectors by fields, also with a dot product: right, and the same bits twice. */
+static void check_fields(void **state, tess_plan *plan, const tess_matrix *A, bool with_dot,
+                         const char *what)
+{
+    const int32_t r = A->block_height, c = A->block_width;
+    void *x = test_vector(A->cols, A->type, 1), *y0 = test_vector(A->rows, A->type, 2);
+    void *x_fields = by_fields(A, c, A->cols, false, x), *y[2];
+    double dot[2] = {0, 0}, sum = 0;
+    for (int turn = 0; turn < 2; turn++) {
+        void *y_fields = by_fields(A, r, A->rows, false, y0);
+        const tess_fields_product product = {.alpha = -0.5,
+                                             .beta = 2,
+                                             .x = x_fields,
+                                             .y = y_fields,
+                                             .dot = with_dot ? &dot[turn] : NULL};
+        bool done = false;
+        ok(state, device->backend->fields_multiply(plan, &product, &done), what);
+        if (!done)
+            fail_msg("%s: no product of vectors by fields", what);
+        y[turn] = by_fields(A, r, A->rows, true, y_fields);
+        free(y_fields);
+    }
+    test_check_spmv(what, A, -0.5, x, 2, y0, y[0]);
+    for (int64_t i = 0; with_dot && i < A->rows; i++)
+        sum += tess_get(y[0], A->type, i) * tess_get(y[0], A->type, i);
+    if (!(fabs(dot[0] - sum) <= 1e-6 * sum))
+        fail_msg("%s: dot = %.17g, ref says %.17g", what, dot[0], sum);
+    if (memcmp(y[0], y[1], vector_bytes(A, A->rows)) != 0 || memcmp(&dot[0], &dot[1], 8) != 0)
+        fail_msg("%s: two products differ", what);
+    free(x), free(y0), free(x_fields), free(y[0]), free(y[1]);
+}
+
 /* One variant on one matrix, if it fits there. */
 static bool run_case(void **state, const test_variant *v, test_pattern pattern, int64_t size)
 {
@@ -90,17 +130,22 @@ static bool run_case(void **state, const test_variant *v, test_pattern pattern, 
     tess_cuda_describe_problem(tess_cuda_of(device), A, &problem);
     problem.vectors = like->vectors;
     problem.row_major = like->row_major;
+    problem.fields = like->fields;
     memcpy(problem.shapes, like->shapes, sizeof problem.shapes);
-    bool fits = tess_cuda_fits(v->kernel, &problem, v->params);
+    bool fits = tess_cuda_fits(v->kernel, &problem, v->params) &&
+                (!like->fields || tess_cuda_kernel_by_fields(v->kernel, &problem));
     if (fits) {
         tess_cuda_write_all(v->kernel, &problem, v->params, params, sizeof params);
-        snprintf(what, sizeof what, "%s %s, %s, %dx%d %s, k=%d%s", v->kernel->name, params,
+        snprintf(what, sizeof what, "%s %s, %s, %dx%d %s, k=%d%s%s", v->kernel->name, params,
                  test_pattern_name(pattern), (int)like->block_height, (int)like->block_width,
-                 tess_type_name(like->type), like->vectors, like->row_major ? " by rows" : "");
+                 tess_type_name(like->type), like->vectors, like->row_major ? " by rows" : "",
+                 like->fields ? " by fields" : "");
         tess_plan_options options = {.kernel = v->kernel->name, .params = params};
         tess_plan *plan;
         ok(state, tess_plan_create(test_ctx(state), A, device, &options, &plan), what);
-        if (v->kernel->op == TESS_CUDA_SPMM) {
+        if (like->fields) {
+            check_fields(state, plan, A, v->kernel->op == TESS_CUDA_SPMV_DOT, what);
+        } else if (v->kernel->op == TESS_CUDA_SPMM) {
             check_spmm(state, plan, A, like->vectors, like->row_major, what);
         } else if (v->kernel->op == TESS_CUDA_SPMV_DOT) {
             check_dot(state, plan, A, what);

@@ -1,5 +1,6 @@
 /* Plans with shapes on a GPU, as slices (fbcsr) and as splits: what they extract is what they say,
  * products of every kind, and what cannot be done. */
+#include "cuda/kernels/papers/splits.h"
 #include "cuda/plan/plan.h"
 #include "format/fbcsr/fbcsr.h"
 #include "plan/model/model.h"
@@ -100,6 +101,80 @@ static void splits_are_those_of_the_format(void **state)
     tess_matrix_destroy(A);
 }
 
+/* Diagonal, and rows of many entries: 3 has all columns, 5 every other one of the first, 8 as many
+ * as are not cut, 9 one more, 11 the first ones. Row 3 has more segments than a thread block has
+ * threads. */
+static tess_matrix *with_long_rows(void **state, tess_type type)
+{
+    enum { ROWS = 40, COLS = 70000, SOME = 3000 };
+    static const struct {
+        int32_t row, step, entries;
+    } rows[] = {{3, 1, COLS},
+                {5, 2, SOME},
+                {8, 2, TESS_SPLITS_LONG},
+                {9, 2, TESS_SPLITS_LONG + 1},
+                {11, 1, SOME}};
+    tess_matrix *A;
+    int64_t k = 0;
+    const int64_t entries = COLS + 2 * SOME + 2 * TESS_SPLITS_LONG + 1 + ROWS - 5;
+    ok(state, tess_matrix_allocate(test_ctx(state), type, ROWS, COLS, 1, 1, entries, &A));
+    for (int32_t row = 0, next = 0; row < ROWS; row++) {
+        if (next < 5 && rows[next].row == row) {
+            for (int32_t j = 0; j < rows[next].entries; j++)
+                A->columns[k++] = j * rows[next].step;
+            next++;
+        } else {
+            A->columns[k++] = row;
+        }
+        A->row_offsets[row + 1] = k;
+    }
+    assert_int_equal(k, A->blocks);
+    void *values = test_vector(k, type, 11);
+    memcpy(A->values, values, (size_t)k * tess_type_size(type));
+    free(values);
+    return A;
+}
+
+/* In the remainder and in splits of rows, with the same bits each time. */
+static void long_rows_of_splits_are_cut(void **state)
+{
+    static const struct {
+        const char *shapes;
+        int32_t rows, segments;
+    } cases[] = {
+        /* 3: 2187 blocks of 32 and 16 entries; 11: 93 and 24; 5 and 9: entries. */
+        {"shapes=row:32@1/column:8@1", 4, 137 + 6 + 6 + 3},
+        {"shapes=column:8@1", 4, 137 + 6 + 6 + 3}, /* entries alone */
+    };
+    tess_device *device = open_device(state);
+    for (int i = 0; i < 2; i++) {
+        const tess_type type = i ? TESS_F32 : TESS_F64;
+        tess_matrix *A = with_long_rows(state, type);
+        tess_plan *plan = make_plan(
+            state, A, device, &(tess_plan_options){.kernel = "splits", .params = cases[i].shapes});
+        const tess_cuda_layout *layout = layout_of(plan);
+        const size_t bytes = (size_t)A->rows * tess_type_size(type);
+        void *x = test_vector(A->cols, type, 1), *before = test_vector(A->rows, type, 2);
+        void *y = test_vector(A->rows, type, 2), *again = test_vector(A->rows, type, 2);
+        assert_int_equal(layout->arrays[SPLITS_LONG_ROWS].bytes, 4 * cases[i].rows);
+        assert_int_equal(layout->arrays[SPLITS_SEGMENT_VALUES].bytes, 8 * cases[i].segments);
+        ok(state, tess_spmv(plan, -0.5, x, 2, y));
+        test_check_spmv(cases[i].shapes, A, -0.5, x, 2, before, y);
+        ok(state, tess_spmv(plan, -0.5, x, 2, again));
+        assert_memory_equal(y, again, bytes);
+        memset(y, 0xff, bytes); /* not a number */
+        ok(state, tess_spmv(plan, 1, x, 0, y));
+        test_check_spmv(cases[i].shapes, A, 1, x, 0, NULL, y);
+        memcpy(y, before, bytes);
+        ok(state, tess_spmv(plan, 3, x, 1, y));
+        test_check_spmv(cases[i].shapes, A, 3, x, 1, before, y);
+        free(x), free(y), free(before), free(again);
+        tess_plan_destroy(plan);
+        tess_matrix_destroy(A);
+    }
+    tess_device_close(device);
+}
+
 /* A^T, several vectors, a dot product and new values, from the host and on the device. */
 static void every_product_of_splits_agrees_with_ref(void **state)
 {
@@ -194,11 +269,9 @@ static void a_layout_that_fails_leaves_nothing_behind(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(plans_say_what_is_stored),
-        TEST(splits_are_those_of_the_format),
-        TEST(every_product_of_splits_agrees_with_ref),
-        TEST(splits_are_there_to_be_asked_for),
-        TEST(a_layout_that_fails_leaves_nothing_behind),
+        TEST(plans_say_what_is_stored),         TEST(splits_are_those_of_the_format),
+        TEST(long_rows_of_splits_are_cut),      TEST(every_product_of_splits_agrees_with_ref),
+        TEST(splits_are_there_to_be_asked_for), TEST(a_layout_that_fails_leaves_nothing_behind),
     };
     return cmocka_run_group_tests(tests, start, finish);
 }

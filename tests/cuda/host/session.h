@@ -99,6 +99,15 @@ static inline void ok(void **state, tess_status status)
         fail_msg("%s: %s", tess_status_name(status), tess_ctx_error(test_ctx(state)));
 }
 
+/* So far. */
+static inline int64_t launches_of(const char *entry)
+{
+    for (int i = 0; i < FAKE_COUNTS && fake->counts[i].entry; i++)
+        if (strcmp(fake->counts[i].entry, entry) == 0)
+            return fake->counts[i].launches;
+    return 0;
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, before, after)
 
 #endif

@@ -60,14 +60,6 @@ static void close_problem(problem *p)
     free(p->b), free(p->x);
 }
 
-static int64_t launches_of(const char *entry)
-{
-    for (int i = 0; i < FAKE_COUNTS && fake->counts[i].entry; i++)
-        if (strcmp(fake->counts[i].entry, entry) == 0)
-            return fake->counts[i].launches;
-    return 0;
-}
-
 /* Of the solver's own work beside products. */
 static bool is_step(const char *entry)
 {

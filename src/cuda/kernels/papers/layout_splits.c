@@ -5,7 +5,8 @@
 static void destroy_splits(tess_splits *S)
 {
     if (S)
-        TESS_FREE(S->ctx, S->starts, S->rows, S->cols, S->values, S->map, S);
+        TESS_FREE(S->ctx, S->starts, S->rows, S->cols, S->values, S->segments, S->long_rows,
+                  S->long_segments, S->segment_values, S->map, S);
 }
 
 static int64_t start_count(const tess_shape *shape, int64_t rows)
@@ -100,6 +101,71 @@ static void join(tess_splits *S, const tess_fbcsr *F)
     }
 }
 
+/* ---- Long rows ---- */
+
+/* Blocks of a segment. */
+static int64_t segment_blocks(const tess_splits_part *part)
+{
+    return tess_max(TESS_SPLITS_SEGMENT / part->shape.width, 1);
+}
+
+/* Segments of a row in one of its splits; 0: it is not cut there. */
+static int64_t segments_of(const tess_splits *S, const tess_splits_part *part, int64_t row)
+{
+    const int32_t *starts = S->starts + part->start + row;
+    if (part->shape.height != 1 ||
+        (int64_t)(starts[1] - starts[0]) * part->shape.width <= TESS_SPLITS_LONG)
+        return 0;
+    return tess_ceil_div(starts[1] - starts[0], segment_blocks(part));
+}
+
+static void count_segments(tess_splits *S, int64_t rows)
+{
+    for (int64_t row = 0; row < rows; row++) {
+        int64_t here = 0;
+        for (int s = 0; s <= S->count; s++)
+            here += segments_of(S, &S->part[s], row);
+        S->segment_count += here;
+        S->long_count += here > 0;
+    }
+}
+
+/* Those of one split, from number `at` on; returns the number behind them. */
+static int64_t put_segments(tess_splits *S, const tess_splits_part *part, int64_t row, int64_t at)
+{
+    const int64_t first = S->starts[part->start + row], end = S->starts[part->start + row + 1];
+    if (segments_of(S, part, row) == 0)
+        return at;
+    for (int64_t block = first; block < end; block += segment_blocks(part), at++) {
+        S->segments[3 * at] = (int32_t)(part->block + block);
+        S->segments[3 * at + 1] = (int32_t)tess_min(end - block, segment_blocks(part));
+        S->segments[3 * at + 2] = part->shape.width;
+        S->segment_values[at] = part->value + block * part->shape.width;
+    }
+    return at;
+}
+
+static tess_status cut_long_rows(tess_splits *S, int64_t rows)
+{
+    int64_t at = 0, cut = 0;
+    count_segments(S, rows);
+    TESS_TRY(TESS_ALLOC(S->ctx, 3 * S->segment_count, &S->segments));
+    TESS_TRY(TESS_ALLOC(S->ctx, S->segment_count, &S->segment_values));
+    TESS_TRY(TESS_ALLOC(S->ctx, S->long_count, &S->long_rows));
+    TESS_TRY(TESS_ALLOC(S->ctx, S->long_count + 1, &S->long_segments));
+    for (int64_t row = 0; row < rows; row++) {
+        const int64_t before = at;
+        for (int s = 0; s <= S->count; s++)
+            at = put_segments(S, &S->part[s], row, at);
+        if (at > before) {
+            S->long_rows[cut] = (int32_t)row;
+            S->long_segments[cut++] = (int32_t)before;
+        }
+    }
+    S->long_segments[cut] = (int32_t)at;
+    return TESS_OK;
+}
+
 static tess_status create_splits(tess_ctx *ctx, tess_fbcsr *F, const tess_fbcsr_options *shapes,
                                  tess_splits **out)
 {
@@ -112,6 +178,7 @@ static tess_status create_splits(tess_ctx *ctx, tess_fbcsr *F, const tess_fbcsr_
     TESS_TRY_CLEAN(measure_parts(S, F, shapes));
     TESS_TRY_CLEAN(allocate_arrays(S, F->rows));
     join(S, F);
+    TESS_TRY_CLEAN(cut_long_rows(S, F->rows));
     S->map = F->map;
     F->map = NULL;
     *out = S;
@@ -137,6 +204,12 @@ static tess_status create(tess_ctx *ctx, const tess_matrix *A, const char *text,
     tess_cuda_layout_add(layout, S->rows, rest->block, sizeof *S->rows);
     tess_cuda_layout_add(layout, S->cols, rest->block + rest->blocks, sizeof *S->cols);
     tess_cuda_layout_add(layout, S->values, rest->value + rest->blocks, tess_type_size(S->type));
+    tess_cuda_layout_add(layout, S->segments, 3 * S->segment_count, sizeof *S->segments);
+    tess_cuda_layout_add(layout, S->segment_values, S->segment_count, sizeof *S->segment_values);
+    tess_cuda_layout_add(layout, S->long_rows, S->long_count, sizeof *S->long_rows);
+    tess_cuda_layout_add(layout, S->long_segments, S->long_count > 0 ? S->long_count + 1 : 0,
+                         sizeof *S->long_segments);
+    layout->workspace = (size_t)S->segment_count * tess_type_size(S->type);
     layout->values = SPLITS_VALUES;
     layout->format = S;
     return TESS_OK;

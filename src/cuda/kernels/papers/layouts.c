@@ -47,7 +47,7 @@ static tess_status pad_balanced(tess_ctx *ctx, const tess_matrix *A, const char 
     int32_t lambda;
     TESS_TRY(parse_balanced(ctx, text, &lambda));
     pad->row_bytes = 8 + 2 * (double)tess_type_size(A->type) * A->block_height;
-    return tess_cuda_pad_rows(ctx, A, &(tess_cuda_arrangement){lambda, 0, 1, 1}, pad);
+    return tess_cuda_pad_rows(ctx, A, &(tess_cuda_arrangement){lambda, 0, 1, 1, 0}, pad);
 }
 
 const tess_cuda_layout_kind tess_cuda_layout_balanced = {
@@ -158,7 +158,7 @@ static tess_status pad_interleaved(tess_ctx *ctx, const tess_matrix *A, const ch
     tess_interleaved_options options;
     TESS_TRY(parse_interleaved(ctx, text, &options));
     const tess_cuda_arrangement how = {0, options.sort ? A->block_rows : 1, options.lines,
-                                       options.blocks};
+                                       options.blocks, 0};
     return tess_cuda_pad_rows(ctx, A, &how, pad);
 }
 

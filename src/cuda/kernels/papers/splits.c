@@ -68,8 +68,26 @@ static void launch_part(const tess_cuda_problem *problem, const tess_splits_part
     TESS_CUDA_NUMBERS(run, call->alpha, beta);
 }
 
+/* Rows that were cut: sums of their segments, and of these. */
+static int launch_long(const tess_splits *S, const tess_cuda_call *call, tess_cuda_launch *out)
+{
+    if (S->segment_count == 0)
+        return 0;
+    tess_cuda_launch *run = tess_cuda_launch_start(
+        &out[0], "split_segments", tess_ceil_div(S->segment_count * 32, THREADS), THREADS);
+    TESS_CUDA_POINTERS(run, call->arrays[SPLITS_SEGMENTS], call->arrays[SPLITS_SEGMENT_VALUES],
+                       call->arrays[SPLITS_COLS], call->arrays[SPLITS_VALUES], call->x,
+                       call->workspace);
+    TESS_CUDA_INTEGERS(run, S->segment_count);
+    run = tess_cuda_launch_start(&out[1], "split_long", S->long_count, THREADS);
+    TESS_CUDA_POINTERS(run, call->arrays[SPLITS_LONG_ROWS], call->arrays[SPLITS_LONG_SEGMENTS],
+                       call->workspace, call->y);
+    TESS_CUDA_NUMBERS(run, call->alpha);
+    return 2;
+}
+
 /* The remainder, where there is one, then the splits in the list's order. The first of them scales
- * y, the others add to it. */
+ * y, the others add to it, and so do rows that were cut. */
 static int launches(const tess_cuda_problem *problem, const int *p, const tess_cuda_layout *layout,
                     const tess_cuda_call *call, tess_cuda_launch *out)
 {
@@ -91,7 +109,7 @@ static int launches(const tess_cuda_problem *problem, const int *p, const tess_c
                     part->shape.height == 1 ? p[LANES] : p[PARTS], call,
                     count == 0 ? call->beta : 1, &out[count]);
     }
-    return count;
+    return count + launch_long(S, call, &out[count]);
 }
 
 /* fbcsr has the same entries in fewer launches and reads y once. This kernel is there to be asked

@@ -13,6 +13,8 @@
  *               the lanes once and handed on by shuffles.
  *   blocks      all others, r x c and parallelograms: a lane a row of y, COLUMNS cells in flight.
  *   remainder   REST lanes a row.
+ *   long rows   of more than LONG cells of a split of rows, or of the remainder: a warp a segment, then
+ *               a thread block a row.
  *
  *   SHAPE0 .. SHAPE15  height,width,shift of the list's shapes     THREADS  threads a block
  *   PARTS  warps that share 32 rows of y     LANES, REST  lanes of a row
@@ -22,6 +24,7 @@
 #define ALL 0xffffffffu
 #define TALL 16 /* TESS_SPLITS_TALL */
 #define WIDE 16
+#define LONG 1024 /* TESS_SPLITS_LONG */
 #define DEPTH 4   /* cells of lines, rows and the remainder in flight */
 #define COLUMNS 8 /* of a block in flight */
 
@@ -182,20 +185,11 @@ DEVICE real lane_sum(real sum, const int lanes)
     return sum;
 }
 
-/* `lanes` lanes a row of y; blocks of `width` cells that follow each other, 1: entries. */
-DEVICE void add_rows(const splits_args *a, const int width, const int lanes)
+/* A lane's part of so many cells: every `lanes`-th of them. */
+DEVICE real cell_sum(const real *values, const int *cols, const real *x, unsigned cells,
+                     const unsigned width, int lane, const int lanes, policy p)
 {
-    const int lane = (int)threadIdx.x % lanes;
-    const long long row = ((long long)blockIdx.x * THREADS + threadIdx.x) / lanes;
-    const policy p = stream_policy();
-    int first = 0, end = 0;
     real sum = 0;
-    if (row < a->count) {
-        first = READ_ONLY(a->starts + row);
-        end = READ_ONLY(a->starts + row + 1);
-    }
-    const unsigned cells = (unsigned)(end - first) * width;
-    const real *values = a->values + (long long)first * width;
     NO_UNROLL
     for (unsigned at = (unsigned)lane; at < cells; at += DEPTH * lanes) {
         real v[DEPTH], xs[DEPTH];
@@ -205,21 +199,94 @@ DEVICE void add_rows(const splits_args *a, const int width, const int lanes)
             v[u] = xs[u] = 0;
             if (cell < cells) {
                 stream_load1(values + cell, &v[u], p);
-                xs[u] = READ_ONLY(a->x + READ_ONLY(a->cols + first + cell / width) + cell % width);
+                xs[u] = READ_ONLY(x + READ_ONLY(cols + cell / width) + cell % width);
             }
         }
         UNROLL
         for (int u = 0; u < DEPTH; u++)
             sum += v[u] * xs[u];
     }
-    sum = lane_sum(sum, lanes);
+    return sum;
+}
+
+/* `lanes` lanes a row of y; blocks of `width` cells that follow each other, 1: entries. */
+DEVICE void add_rows(const splits_args *a, const int width, const int lanes)
+{
+    const int lane = (int)threadIdx.x % lanes;
+    const long long row = ((long long)blockIdx.x * THREADS + threadIdx.x) / lanes;
+    const policy p = stream_policy();
+    int first = 0, end = 0;
+    if (row < a->count) {
+        first = READ_ONLY(a->starts + row);
+        end = READ_ONLY(a->starts + row + 1);
+    }
+    const unsigned all = (unsigned)(end - first) * width, cells = all > LONG ? 0 : all;
+    const real sum = lane_sum(cell_sum(a->values + (long long)first * width, a->cols + first, a->x,
+                                       cells, width, lane, lanes, p),
+                              lanes);
     if (lane == 0 && row < a->count)
-        add_to_y(a, row, sum, end > first);
+        add_to_y(a, row, sum, cells > 0);
 }
 
 KERNEL(split_rest, splits_args, THREADS, 1)
 {
     add_rows(&a, 1, REST);
+}
+
+/* ---- Long rows ---- */
+
+typedef struct segment_args {
+    const int *segments; /* first block, blocks, cells of a block */
+    const long long *first_values;
+    const int *cols;
+    const real *values;
+    const real *x;
+    real *sums; /* one a segment */
+    long long count;
+} segment_args;
+
+KERNEL(split_segments, segment_args, THREADS, 1)
+{
+    const int lane = (int)threadIdx.x % 32;
+    const long long s = ((long long)blockIdx.x * THREADS + threadIdx.x) / 32;
+    const policy p = stream_policy();
+    const bool mine = s < a.count;
+    const unsigned width = mine ? (unsigned)READ_ONLY(a.segments + 3 * s + 2) : 1;
+    const unsigned cells = mine ? (unsigned)READ_ONLY(a.segments + 3 * s + 1) * width : 0;
+    const int *cols = a.cols + (mine ? READ_ONLY(a.segments + 3 * s) : 0);
+    const real *values = a.values + (mine ? READ_ONLY(a.first_values + s) : 0);
+    const real sum = lane_sum(cell_sum(values, cols, a.x, cells, width, lane, 32, p), 32);
+    if (mine && lane == 0)
+        a.sums[s] = sum;
+}
+
+typedef struct long_args {
+    const int *rows;
+    const int *segments; /* where those of a row begin */
+    const real *sums;
+    real *y;
+    double alpha;
+} long_args;
+
+/* Thread t adds every THREADS-th sum, then halves are added, always the same. */
+KERNEL(split_long, long_args, THREADS, 1)
+{
+    SHARED(real, parts, THREADS);
+    const int first = READ_ONLY(a.segments + blockIdx.x);
+    const int end = READ_ONLY(a.segments + blockIdx.x + 1);
+    real sum = 0;
+    for (int s = first + (int)threadIdx.x; s < end; s += THREADS)
+        sum += a.sums[s];
+    parts[threadIdx.x] = sum;
+    __syncthreads();
+    for (int half = THREADS / 2; half > 0; half /= 2) {
+        if ((int)threadIdx.x < half)
+            parts[threadIdx.x] += parts[threadIdx.x + half];
+        __syncthreads();
+    }
+    const int row = READ_ONLY(a.rows + blockIdx.x);
+    if (threadIdx.x == 0)
+        a.y[row] = scaled(a.alpha, parts[0], 1, a.y, row);
 }
 
 /* ---- An entry a shape ---- */

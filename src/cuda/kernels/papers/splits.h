@@ -11,18 +11,39 @@
  * Blocks starts[r] .. starts[r+1]-1 begin in row r, so those that reach row r are
  * starts[r-height+1] .. starts[r+1]-1. Of taller blocks two numbers a chunk of 32 rows: the first
  * block that reaches the chunk, and the first one that begins behind it.
+ *
+ * A row with more than TESS_SPLITS_LONG cells in a split of 1 x w blocks, or in the remainder, is
+ * cut: the split's kernel leaves it out, a warp adds up each segment of TESS_SPLITS_SEGMENT cells
+ * at most, and a thread block the segments of the row, all splits together.
+ *
+ *     segments         three numbers each: first block in `cols`, blocks, cells of a block
+ *     segment_values   their first scalars in `values`
+ *     long_rows        the rows, in their order
+ *     long_segments    their first segments, and the number of all
  */
 #pragma once
 
 #include "cuda/kernels/support.h"
 #include "format/fbcsr/fbcsr.h"
 
-enum { SPLITS_STARTS, SPLITS_ROWS, SPLITS_COLS, SPLITS_VALUES };
+enum {
+    SPLITS_STARTS,
+    SPLITS_ROWS,
+    SPLITS_COLS,
+    SPLITS_VALUES,
+    SPLITS_SEGMENTS,
+    SPLITS_SEGMENT_VALUES,
+    SPLITS_LONG_ROWS,
+    SPLITS_LONG_SEGMENTS
+};
 
 enum {
     TESS_SPLITS_TALL = 16,
     TESS_SPLITS_CHUNK = 32,
-    TESS_SPLITS_MOST = TESS_CUDA_LAUNCHES - 1 /* shapes of a list: the remainder is a launch too */
+    TESS_SPLITS_LONG = 1024,
+    TESS_SPLITS_SEGMENT = 512,
+    /* Shapes of a list: the remainder is a launch too, and cut rows are two. */
+    TESS_SPLITS_MOST = TESS_CUDA_LAUNCHES - 3
 };
 
 /* Where the arrays of a split begin. */
@@ -41,5 +62,8 @@ typedef struct tess_splits {
     int64_t nonzeros;
     int32_t *starts, *rows, *cols;
     void *values;
+    int64_t segment_count, long_count;
+    int32_t *segments, *long_rows, *long_segments;
+    int64_t *segment_values;
     int64_t *map; /* of entry i of the matrix: its scalar in `values` */
 } tess_splits;

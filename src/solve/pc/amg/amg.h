@@ -5,7 +5,8 @@
  *     level 1   P'AP  k x k            tentative.c  the modes on each group, orthonormal
  *        │  P  k x k                   prolong.c    P: the tentative prolongator smoothed by A
  *     level 2   k x k                  restrict.c   R = P'
- *        ...                           hierarchy.c  all levels, new values
+ *        ...                           coarsen.c    from one level to the next
+ *                                      hierarchy.c  all levels, new values
  *     bottom    its inverse, dense     bottom.c
  *                                      lanczos.c    the largest eigenvalue
  *                                      smoother.c   Gauss-Seidel and ILU(0) of a level
@@ -217,14 +218,27 @@ void tess_amg_invert_dense(tess_ctx *ctx, double *a, int64_t n, double *work);
 tess_status tess_amg_build(tess_plan *plan, tess_pc *pc, tess_amg *amg);
 tess_status tess_amg_update(tess_plan *plan, tess_pc *pc, tess_amg *amg);
 void tess_amg_clear(tess_amg *amg);
-/* The patterns of level->P where it is not there, AP, R and the coarse matrix. */
-tess_status tess_amg_patterns(tess_ctx *ctx, tess_amg_level *level, tess_matrix **coarse);
+/* The host goes on with the level, and has its inverse diagonal. */
+tess_status tess_amg_leave_device(tess_amg *amg, tess_amg_level *level);
+/* What the device cannot do is the host's. Its reason is logged. */
+tess_status tess_amg_or_host(tess_amg *amg, tess_amg_level *level, const tess_kept_error *kept,
+                             tess_status status);
 /* A's values of a level come to the host, where they are not there yet; then its inverse diagonal.
  */
 tess_status tess_amg_need_values(const tess_amg *amg, tess_amg_level *level);
 tess_status tess_amg_need_inverse(const tess_amg *amg, tess_amg_level *level);
 /* Stored scalars of all levels over those of the finest. */
 double tess_amg_complexity(const tess_amg *amg);
+
+/* ---- coarsen.c ---- */
+
+/* Groups, patterns and numbers of a level; next->A is NULL where it does not pay. */
+tess_status tess_amg_coarsen(tess_amg *amg, double threshold, tess_amg_level *level,
+                             tess_amg_level *next);
+/* New numbers in the same patterns. A device that has the patterns keeps its numbers to itself. */
+tess_status tess_amg_coarsen_values(tess_amg *amg, tess_amg_level *level, tess_amg_level *next);
+/* The patterns of level->P where it is not there, AP, R and the coarse matrix. */
+tess_status tess_amg_patterns(tess_ctx *ctx, tess_amg_level *level, tess_matrix **coarse);
 
 /* ---- plans.c ---- */
 

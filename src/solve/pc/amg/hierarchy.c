@@ -1,10 +1,6 @@
 /* Makes all levels, and fills in new values in the same pattern. */
 #include "solve/pc/amg/device.h"
 
-#include "matrix/multiply.h"
-
-/* A coarse level with more than this share of the finer level's rows is not made. */
-static const double least_gain = 0.8;
 /* The threshold of strength is multiplied by this from level to level, because blocks of coarser
  * levels couple more evenly. */
 static const double threshold_falls = 0.5;
@@ -62,8 +58,7 @@ double tess_amg_complexity(const tess_amg *amg)
 
 /* ---- The device's part ---- */
 
-/* The host goes on with the level, and has its inverse diagonal. */
-static tess_status leave_device(tess_amg *amg, tess_amg_level *level)
+tess_status tess_amg_leave_device(tess_amg *amg, tess_amg_level *level)
 {
     if (level->device)
         amg->device->backend->multigrid->destroy(level->device);
@@ -71,16 +66,15 @@ static tess_status leave_device(tess_amg *amg, tess_amg_level *level)
     return tess_amg_need_inverse(amg, level);
 }
 
-/* What the device cannot do is the host's. Its reason is logged. */
-static tess_status or_host(tess_amg *amg, tess_amg_level *level, const tess_kept_error *kept,
-                           tess_status status)
+tess_status tess_amg_or_host(tess_amg *amg, tess_amg_level *level, const tess_kept_error *kept,
+                             tess_status status)
 {
     if (status != TESS_ERR_UNSUPPORTED)
         return status;
     tess_log(amg->ctx, "pc=amg: level %d is computed on the host: %s", (int)(level - amg->level),
              tess_ctx_error(amg->ctx));
     tess_error_restore(amg->ctx, kept);
-    return leave_device(amg, level);
+    return tess_amg_leave_device(amg, level);
 }
 
 /* The device takes the level, unless it has no room for it or no kernel. Factors of a level and
@@ -93,7 +87,7 @@ static tess_status place_level(tess_amg *amg, tess_plan *plan, tess_amg_level *l
     if (!ops || !smoothed || (level > amg->level && !above))
         return TESS_OK;
     const tess_kept_error kept = tess_error_keep(amg->ctx);
-    TESS_TRY(or_host(amg, level, &kept, ops->create(plan, level, above, &level->device)));
+    TESS_TRY(tess_amg_or_host(amg, level, &kept, ops->create(plan, level, above, &level->device)));
     tess_amg_count_time(amg, AMG_PLACING);
     return TESS_OK;
 }
@@ -155,118 +149,6 @@ static tess_status measure(tess_amg *amg, tess_plan *plan, tess_amg_level *level
     return TESS_OK;
 }
 
-/* Computes P, R and the coarse matrix on the host. A plain prolongator does not depend on A's
- * values. */
-static tess_status compute_on_host(tess_amg *amg, tess_amg_level *level, tess_matrix *coarse)
-{
-    tess_ctx *ctx = amg->ctx;
-    if (!amg->plain)
-        TESS_TRY(tess_amg_prolong(ctx, level));
-    tess_amg_count_time(amg, AMG_PROLONG);
-    TESS_TRY(tess_multiply_values(ctx, level->A, level->P, level->AP));
-    tess_amg_restrict_values(ctx, level);
-    TESS_TRY(tess_multiply_values(ctx, level->R, level->AP, coarse));
-    tess_amg_revive(level, coarse);
-    return TESS_OK;
-}
-
-/* The device has the patterns, and keeps its numbers to itself. */
-static tess_status coarsen_values(tess_amg *amg, tess_amg_level *level, tess_amg_level *next)
-{
-    if (level->filtered || !level->device)
-        TESS_TRY(tess_amg_need_values(amg, level));
-    if (level->filtered && level->A->block_height == 1)
-        TESS_TRY(tess_amg_need_modes(amg, level));
-    if (level->filtered)
-        tess_amg_filter_values(amg->ctx, level);
-    TESS_TRY(level->device ? amg->device->backend->multigrid->compute(level->device, level)
-                           : compute_on_host(amg, level, next->A));
-    next->elsewhere = level->device != NULL;
-    tess_amg_count_time(amg, AMG_PRODUCTS);
-    return TESS_OK;
-}
-
-/* ---- Patterns ---- */
-
-tess_status tess_amg_patterns(tess_ctx *ctx, tess_amg_level *level, tess_matrix **coarse)
-{
-    if (!level->P)
-        TESS_TRY(tess_multiply_pattern(ctx, level->filtered ? level->filtered : level->A,
-                                       level->tentative, &level->P));
-    TESS_TRY(tess_multiply_pattern(ctx, level->A, level->P, &level->AP));
-    TESS_TRY(tess_amg_restrict(ctx, level));
-    return tess_multiply_pattern(ctx, level->R, level->AP, coarse);
-}
-
-/* The tentative prolongator is there. */
-static tess_status make_patterns(tess_amg *amg, tess_amg_level *level, tess_matrix **coarse)
-{
-    const tess_kept_error kept = tess_error_keep(amg->ctx);
-    if (amg->plain)
-        TESS_TRY(tess_matrix_to_type(amg->ctx, level->tentative, TESS_F64, &level->P));
-    else if (!level->all_strong)
-        TESS_TRY(tess_amg_filter(amg->ctx, level));
-    if (level->device)
-        TESS_TRY(or_host(amg, level, &kept,
-                         amg->device->backend->multigrid->patterns(level->device, level, coarse)));
-    if (!level->device && !level->tentative->values)
-        TESS_TRY(tess_amg_tentative_on_host(amg, level));
-    if (!level->device)
-        TESS_TRY(tess_amg_patterns(amg->ctx, level, coarse));
-    tess_amg_count_time(amg, AMG_PATTERNS);
-    return TESS_OK;
-}
-
-static tess_status make_tentative(tess_amg *amg, tess_amg_level *level)
-{
-    const tess_kept_error kept = tess_error_keep(amg->ctx);
-    TESS_TRY(tess_amg_tentative_pattern(amg->ctx, amg->modes, level));
-    level[1].modes_length = level->tentative->cols;
-    if (level->device)
-        TESS_TRY(or_host(
-            amg, level, &kept,
-            amg->device->backend->multigrid->tentative(level->device, &amg->mode_source, level)));
-    if (!level->device)
-        TESS_TRY(tess_amg_tentative_on_host(amg, level));
-    tess_amg_count_time(amg, AMG_TENTATIVE);
-    return TESS_OK;
-}
-
-/* Makes the groups of a level. *pays: the next level is small enough to be made. */
-static tess_status group(tess_amg *amg, double threshold, tess_amg_level *level, bool *pays)
-{
-    const tess_kept_error kept = tess_error_keep(amg->ctx);
-    if (level->device)
-        TESS_TRY(
-            or_host(amg, level, &kept,
-                    amg->device->backend->multigrid->strength(level->device, threshold, level)));
-    if (!level->device) {
-        TESS_TRY(tess_amg_need_values(amg, level));
-        TESS_TRY(tess_amg_strength(amg->ctx, threshold, level));
-    }
-    tess_amg_count_time(amg, AMG_STRENGTH);
-    TESS_TRY(tess_amg_aggregate(amg->ctx, level, &level->aggregates));
-    tess_amg_count_time(amg, AMG_GROUPS);
-    const int64_t count = level->aggregates.count;
-    *pays = count > 0 && (double)(count * amg->modes) <=
-                             least_gain * (double)(level->A->block_rows * level->A->block_height);
-    return TESS_OK;
-}
-
-/* Groups, patterns and numbers of a level; next->A is NULL where it does not pay. */
-static tess_status coarsen(tess_amg *amg, double threshold, tess_amg_level *level,
-                           tess_amg_level *next)
-{
-    bool pays;
-    TESS_TRY(group(amg, threshold, level, &pays));
-    if (!pays)
-        return leave_device(amg, level);
-    TESS_TRY(make_tentative(amg, level));
-    TESS_TRY(make_patterns(amg, level, &next->A));
-    next->owns_A = true;
-    return coarsen_values(amg, level, next);
-}
-
 static bool small_enough(const tess_pc *pc, const tess_matrix *A)
 {
     return A->block_rows * A->block_height <= pc->options.amg.bottom;
@@ -284,7 +166,7 @@ static tess_status build_levels(tess_plan *plan, const tess_pc *pc, tess_amg *am
         TESS_TRY(place_level(amg, plan, level));
         TESS_TRY(tess_amg_put_matrix(plan, pc, amg, level));
         TESS_TRY(measure(amg, plan, level));
-        TESS_TRY(coarsen(amg, threshold, level, next));
+        TESS_TRY(tess_amg_coarsen(amg, threshold, level, next));
         if (!next->A)
             break;
         threshold *= threshold_falls;
@@ -366,7 +248,7 @@ tess_status tess_amg_update(tess_plan *plan, tess_pc *pc, tess_amg *amg)
             TESS_TRY(measure(amg, plan, level));
         }
         if (i + 1 < amg->levels)
-            TESS_TRY(coarsen_values(amg, level, level + 1));
+            TESS_TRY(tess_amg_coarsen_values(amg, level, level + 1));
     }
     if (amg->bottom) {
         tess_matrix *inverse;

@@ -1,0 +1,32 @@
+/* Where the scalars of a vector are.
+ *
+ *   FIELDS   0: blocks follow each other: scalar i of block j is element j size + i
+ *            1: by fields, all first scalars of the blocks, then all second ones: scalar i of block
+ *               j is element i n + j, of n blocks. Vectors have whole blocks and fewer than 2^31
+ *               scalars.
+ */
+#ifndef TESS_FIELDS_CUH
+#define TESS_FIELDS_CUH
+
+#ifndef FIELDS
+#define FIELDS 0
+#endif
+
+/* Scalar i of block j of a vector of `count` scalars by fields. */
+DEVICE long long field_place(long long j, int i, long long count, unsigned size)
+{
+    return j + (long long)i * (long long)((unsigned)count / size);
+}
+
+/* Scalar `row` of y, which has `rows`. */
+DEVICE long long y_place(long long row, long long rows)
+{
+#if FIELDS
+    return field_place((unsigned)row / BH, (int)((unsigned)row % BH), rows, BH);
+#else
+    (void)rows;
+    return row;
+#endif
+}
+
+#endif

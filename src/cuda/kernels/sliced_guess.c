@@ -1,0 +1,237 @@
+/* The parameters that the sliced kernels take when nothing was measured. */
+#include "cuda/kernels/sliced_guess.h"
+
+/* The number of panels that moves the fewest bytes to and from memory, in the terms that depend on
+ * it (bytes):
+ *   y       every panel but the first reads and writes y of the rows that it visits, 2 bh reals a
+ *           row, and reads the 8 bytes of the line's length and target; starting a line costs as
+ *           much time as 150 bytes more (H200: with x of 46 and 63 MB two panels take a tenth and a
+ *           fifth less time than one, with 37 MB as much);
+ *   misses  a scattered block finds its x in L2 with probability cache / (x / panels), where cache
+ *           is 0.4 of L2: about 24 MB of an H200's 60, of which each half caches for its own SMs
+ *           while the matrix streams through. A miss costs the block's bw reals and one half-used
+ *           transaction of 64 bytes more.
+ * Wide blocks have few misses for their bytes and stay at one panel by the same sum. */
+static int guess_panels(const tess_cuda_problem *problem)
+{
+    if (!tess_sliced_panels_worth(problem) || problem->l2_bytes == 0)
+        return 1;
+    double real = (double)tess_type_size(problem->type), cache = 0.4 * (double)problem->l2_bytes;
+    double x = real * (double)problem->cols, blocks = (double)problem->blocks;
+    double miss = real * problem->block_width + 64, line = 2 * real * problem->block_height + 158;
+    double least = 0;
+    int best = 1;
+    for (int i = 0; i < tess_sliced_params[PANELS].count; i++) {
+        int panels = tess_sliced_params[PANELS].values[i];
+        double missed = x > panels * cache ? 1 - panels * cache / x : 0;
+        double visits = (double)problem->block_rows;
+        visits = (panels - 1) * (visits * panels < blocks ? visits : blocks / panels);
+        double bytes = visits * line + missed * problem->scattered * blocks * miss;
+        if (i == 0 || bytes < least) {
+            least = bytes;
+            best = panels;
+        }
+    }
+    return best;
+}
+
+static int64_t mean_row(const tess_cuda_problem *problem)
+{
+    return problem->blocks / (problem->block_rows > 0 ? problem->block_rows : 1);
+}
+
+static void guess_irregular(const tess_cuda_problem *problem, int *p)
+{
+    /* Rows of very different lengths: cut the long ones, sort the rest, in windows so that y keeps
+     * its order roughly. */
+    int64_t mean = mean_row(problem);
+    p[PANELS] = guess_panels(problem);
+    if (problem->longest_row > 2 * mean + 8 || p[PANELS] > 1) {
+        p[SIGMA] = 4096;
+        p[LAMBDA] = 16;
+        while (p[LAMBDA] < 128 && p[LAMBDA] < 2 * mean)
+            p[LAMBDA] *= 2;
+        if (p[LAMBDA] >= problem->longest_row)
+            p[LAMBDA] = 0;
+    }
+}
+
+/* The values fit so many times L2. */
+static bool fits_cache(const tess_cuda_problem *problem, double times)
+{
+    return (double)problem->blocks * problem->block_height * problem->block_width *
+               (double)tess_type_size(problem->type) <
+           times * (double)problem->l2_bytes;
+}
+
+/* Fewer rows than the device has threads for: several threads a row, but no more in all than run at
+ * once. A matrix in the cache answers sooner, so fewer loads are in flight. */
+static void guess_few_rows(const tess_cuda_problem *problem, int *p)
+{
+    int64_t wanted = (int64_t)problem->multiprocessors * 1024;
+    int before = p[TPR], real = (int)tess_type_size(problem->type);
+    while (p[TPR] < 16 && problem->rows * 2 * p[TPR] <= wanted) {
+        p[TPR] *= 2;
+        while (p[THREADS] < 32 * p[TPR])
+            p[THREADS] *= 2;
+        if (!tess_sliced_fits(problem, p)) {
+            p[TPR] /= 2;
+            while (p[THREADS] > 128 && !tess_sliced_fits(problem, p)) /* more registers each */
+                p[THREADS] /= 2;
+            break;
+        }
+    }
+    int group = tess_sliced_group(problem, p), bytes = group * problem->block_width * real;
+    bool cached = fits_cache(problem, 0.8); /* an H200 keeps 50 MB of its 63 */
+    while (p[TPR] > before && !tess_sliced_is_wide(problem) && p[DEPTH] > 1 &&
+           ((cached && bytes * p[DEPTH] > 64) || 3 * p[DEPTH] * p[TPR] * group > mean_row(problem)))
+        p[DEPTH] /= 2;
+}
+
+/* Loads in flight a thread: about a hundred bytes of values, less where blocks are small and many
+ * threads fit, and at most half a row, since loads behind a row's end are wasted. Rows that were
+ * cut and sorted are about as long as their neighbours. */
+static void guess_depth(const tess_cuda_problem *problem, int *p)
+{
+    bool wide = tess_sliced_is_wide(problem), single = problem->type == TESS_F32;
+    int bw = problem->block_width, group = tess_sliced_group(problem, p);
+    int each = (wide ? 4 * p[V] : group * bw) * (int)tess_type_size(problem->type);
+    int most = bw <= 2 || (single && bw <= 4) ? 64 : 128;
+    while (p[DEPTH] < (wide ? 4 : 8) && 2 * each * p[DEPTH] <= most)
+        p[DEPTH] *= 2;
+    while (!wide && p[DEPTH] > 1 &&
+           (p[LAMBDA] > 0 ? p[DEPTH] * group > 2
+                          : p[DEPTH] * group * p[PANELS] * 2 > mean_row(problem) + 1))
+        p[DEPTH] /= 2;
+}
+
+/* ---- Rounds: how often thread blocks fill the device one after the other ---- */
+
+/* Registers of a thread: a few, two for 8 bytes of the values in flight and of their x, and two for
+ * a column, this one and the next. In wide blocks a load whose place depends on the thread has an
+ * address of its own. NVRTC 13 gives sm_90 within 8 of this (31 sets of parameters). */
+static int registers(const tess_cuda_problem *problem, const int *p)
+{
+    const int real = (int)tess_type_size(problem->type), group = tess_sliced_group(problem, p);
+    const int loads = tess_sliced_wide_loads(problem, p);
+    int count = 18;
+    if (loads > 0) {
+        const int share = (int)tess_ceil_div(problem->block_width / p[V], p[TPR]);
+        const int addresses = p[TPR] > 1 ? loads * real / 4 : share % loads != 0 ? loads / 2 : 0;
+        count += loads * p[V] * real / 2 + 2 + addresses;
+    } else {
+        count += p[DEPTH] * group * (problem->block_width * real / 2 + 2);
+    }
+    return (int)tess_ceil_div(count, 8) * 8;
+}
+
+/* Threads that run at once on the device: 65 536 registers and at most 2048 threads a
+ * multiprocessor, in whole thread blocks. */
+static int64_t threads_at_once(const tess_cuda_problem *problem, const int *p)
+{
+    const int most = 2048 / p[THREADS], blocks = 65536 / (registers(problem, p) * p[THREADS]);
+    return (int64_t)problem->multiprocessors * (blocks < most ? blocks : most) * p[THREADS];
+}
+
+static double rounds(const tess_cuda_problem *problem, const int *p)
+{
+    const int64_t at_once = threads_at_once(problem, p);
+    return at_once > 0 ? (double)problem->rows * p[TPR] / (double)at_once : 0;
+}
+
+/* Blocks of a row that its threads have in flight: less than 1 of wide blocks. */
+static double blocks_in_flight(const tess_cuda_problem *problem, const int *p)
+{
+    const int loads = tess_sliced_wide_loads(problem, p);
+    return loads > 0 ? (double)loads * p[V] * p[TPR] / problem->block_width
+                     : (double)p[DEPTH] * tess_sliced_group(problem, p) * p[TPR];
+}
+
+/* Between one round and two the second leaves most of the device idle while it waits for its loads.
+ * With half the loads in flight, or else half the threads, all thread blocks run at once. H200, 27
+ * points, b = 32, f64, 323 MB: 1.6 rounds 82.1 us, one 78.5; b = 19, f32: 1.04 rounds 92.6 us, one
+ * 88.4. Rows that are sorted end one after the other, the shortest last. */
+static bool guess_one_round(const tess_cuda_problem *problem, int *p)
+{
+    static const int halved[] = {DEPTH, TPR};
+    const double before = rounds(problem, p);
+    if (p[SIGMA] > 1 || before <= 1 || before >= 2)
+        return false;
+    for (int i = 0; i < 2; i++) {
+        int fewer[COUNT];
+        memcpy(fewer, p, sizeof fewer);
+        fewer[halved[i]] /= 2;
+        if (fewer[halved[i]] < 1 || !tess_sliced_fits(problem, fewer) || rounds(problem, fewer) > 1)
+            continue;
+        memcpy(p, fewer, sizeof fewer);
+        return true;
+    }
+    return false;
+}
+
+/* A thread that waits for its loads a dozen times holds its place for long, and at the end of a
+ * launch thread blocks end one by one: two threads a row end sooner. H200, 27 points, f64: b = 10
+ * 82.8 -> 78.3 us, b = 5 to 11 of 1.1 GB 1 to 2 %; of 7 points, where threads wait 3 or 4 times, it
+ * costs 2 to 4 %. Rows that do not fill the device once get threads by guess_few_rows. */
+static void guess_long_rows(const tess_cuda_problem *problem, int *p)
+{
+    const double mean = (double)problem->blocks / (double)tess_max(problem->block_rows, 1);
+    if (p[TPR] > 1 || rounds(problem, p) < 0.9 ||
+        mean < 12 * p[PANELS] * blocks_in_flight(problem, p))
+        return;
+    p[TPR] = 2;
+    if (!tess_sliced_fits(problem, p))
+        p[TPR] = 1;
+}
+
+void tess_sliced_flight(const tess_cuda_problem *problem, const int *p, tess_cuda_flight *out)
+{
+    const double threads = (double)threads_at_once(problem, p);
+    *out = (tess_cuda_flight){.blocks = blocks_in_flight(problem, p),
+                              .lines = threads / p[TPR] / problem->block_height,
+                              .split = p[LAMBDA],
+                              .sorted = p[SIGMA] > 1};
+}
+
+void tess_sliced_guess(const tess_cuda_problem *problem, int *p)
+{
+    static const int start[COUNT] = {32, 1, 0, 1, 1, 1, 1, 1, 128, 1};
+    memcpy(p, start, sizeof start);
+    bool single = problem->type == TESS_F32;
+    int32_t bh = problem->block_height, bw = problem->block_width;
+    int64_t mean = mean_row(problem);
+    if (single) { /* pairs across blocks pay only in long rows */
+        p[V] = bw == 4 ? 4 : bw % 2 == 0 || (!tess_sliced_is_wide(problem) && mean >= 12) ? 2 : 1;
+        p[C] = 64;
+    }
+    while (p[C] > 1 && (int64_t)p[C] * bh > 768)
+        p[C] /= 2;
+    guess_irregular(problem, p);
+    guess_depth(problem, p);
+    if (p[PANELS] > 1)
+        p[HINT] = 2;
+    /* Small blocks that come from far beyond L2 are read 1 % faster unmarked. Of a few times L2
+     * some would stay for the next product and does if marked (H200, b = 2, 7 points: 175 MB 10 %
+     * faster, 27 points: 308 MB 7 %, 1.1 GB 1 % slower). */
+    else if (p[SIGMA] == 1 && !fits_cache(problem, 8) &&
+             (bw <= 3 || (single && bw < 8 && bw % 2 != 0)))
+        p[HINT] = 0;
+    /* A matrix that fits the cache is not marked to be evicted first: its cache lines would never
+     * displace those that another kernel left to stay (H200, 39 MB: 10 or 15 us). */
+    if (fits_cache(problem, 1) && p[PANELS] == 1)
+        p[HINT] = 0;
+    if (single && bw == 1 && mean < 12)
+        p[THREADS] = 64; /* H200, 7 points: 85.8 % of read, 85.3 with 128 */
+    if (bw == 16 || bw >= 48)
+        p[TPR] = mean >= 4 ? 4 : 2;
+    if (!tess_sliced_fits(problem, p))
+        p[TPR] = 1;
+    while (!tess_sliced_is_wide(problem) && p[TPR] > 1 && p[DEPTH] > 1 &&
+           p[DEPTH] * p[TPR] * tess_sliced_group(problem, p) > mean)
+        p[DEPTH] /= 2;
+    guess_few_rows(problem, p);
+    if (!guess_one_round(problem, p))
+        guess_long_rows(problem, p);
+    if (tess_sliced_gathers_worth(problem))
+        p[XV] = tess_sliced_widest_x(problem);
+}

@@ -1,0 +1,22 @@
+/* What sliced.c and sliced_guess.c share: the parameters, in the order of their table. */
+#pragma once
+
+#include "cuda/kernels/sliced.h"
+
+enum { C, SIGMA, LAMBDA, PANELS, V, XV, DEPTH, TPR, THREADS, HINT, COUNT };
+
+extern const tess_cuda_param tess_sliced_params[COUNT];
+
+bool tess_sliced_panels_worth(const tess_cuda_problem *problem);
+bool tess_sliced_gathers_worth(const tess_cuda_problem *problem);
+/* Wider blocks are read in pieces, so that their registers do not grow with the block. */
+bool tess_sliced_is_wide(const tess_cuda_problem *problem);
+/* P: blocks a group. */
+int tess_sliced_group(const tess_cuda_problem *problem, const int *p);
+/* Loads in flight of a wide block's row: an even share of the thread's columns; 0: not wide. */
+int tess_sliced_wide_loads(const tess_cuda_problem *problem, const int *p);
+bool tess_sliced_fits(const tess_cuda_problem *problem, const int *p);
+
+void tess_sliced_guess(const tess_cuda_problem *problem, int *p);
+/* As in tess_cuda_kernel. */
+void tess_sliced_flight(const tess_cuda_problem *problem, const int *p, tess_cuda_flight *out);
