@@ -61,10 +61,13 @@ static tess_status check(const cusparse_product *peer, int status, const char *c
 }
 #define CHECK(peer, call) check((peer), (peer)->api.call, #call)
 
-/* BSR needs square blocks without a ragged edge (it has no notion of one) and 32-bit offsets. */
+/* BSR needs square blocks without a ragged edge (it has no notion of one) and 32-bit offsets. Only
+ * cuSPARSE's real products are called here. */
 static bool applies(const path *way, const tess_matrix *A)
 {
     int32_t b = A->block_height;
+    if (tess_is_complex(A->type))
+        return false;
     if (way->csr)
         return A->rows > 0 && A->cols > 0 && A->cols <= INT32_MAX;
     return b > 1 && b == A->block_width && A->rows % b == 0 && A->cols % b == 0 && A->rows > 0 &&

@@ -135,6 +135,6 @@ tess_status tess_device_takes(const tess_device *device, const tess_matrix *A)
         return TESS_OK;
     return tess_fail(device->ctx, TESS_ERR_UNSUPPORTED,
                      "device '%s' has no products of complex matrices, and this one is %s: use "
-                     "'cpu' or 'ref'",
+                     "'cpu', 'cuda' or 'ref'",
                      device->backend->name, tess_type_name(A->type));
 }

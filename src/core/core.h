@@ -271,14 +271,18 @@ static inline bool tess_complex_is_zero(tess_complex a)
     return a.re == 0 && a.im == 0;
 }
 
-/* to[i] = from[j] of arrays of reals. */
+/* to[i] = from[j]. */
 static inline void tess_copy_scalar(tess_type type, void *to, int64_t i, const void *from,
                                     int64_t j)
 {
     if (type == TESS_F64)
         ((double *)to)[i] = ((const double *)from)[j];
-    else
+    else if (type == TESS_F32)
         ((float *)to)[i] = ((const float *)from)[j];
+    else if (type == TESS_C64)
+        memcpy((char *)to + 16 * i, (const char *)from + 16 * j, 16);
+    else
+        memcpy((char *)to + 8 * i, (const char *)from + 8 * j, 8);
 }
 
 static inline const char *tess_type_name(tess_type type)

@@ -28,6 +28,7 @@ const tess_backend tess_cuda_backend = {
     .prepare = tess_cuda_prepare,
     .settle = tess_cuda_settle,
     .spmm = tess_cuda_spmm,
+    .complex = &tess_cuda_complex_products,
     .fields_open = tess_cuda_fields_open,
     .fields_multiply = tess_cuda_fields_multiply,
     .update_values = tess_cuda_update_values,

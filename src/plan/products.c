@@ -140,6 +140,12 @@ tess_status tess_spmv_dot(tess_plan *plan, double alpha, const void *x, double b
                          "tess_spmv_dot: w^H y of %s vectors is complex: call "
                          "tess_spmv_dot_complex",
                          tess_type_name(A->type));
+    if (is_complex(plan) && plan->device->backend->owns &&
+        plan->device->backend->owns(plan->device, dot))
+        return tess_fail(plan->ctx, TESS_ERR_UNSUPPORTED,
+                         "tess_spmv_dot: of %s vectors dot must be in host memory, or call "
+                         "tess_spmv_dot_complex",
+                         tess_type_name(A->type));
     if (is_complex(plan)) {
         tess_complex square;
         TESS_TRY(tess_spmv_dot_complex(plan, real_factor(alpha), x, real_factor(beta), y, NULL,

@@ -78,7 +78,7 @@ What takes no complex numbers says so.
   2> tessera: tess_predict takes matrices of f64 and f32, this one is c64: use one of those
   [2]
   $ tessera spmv a.tess --device cpu:1,1
-  2> tessera: device 'parts' has no products of complex matrices, and this one is c64: use 'cpu' or 'ref'
+  2> tessera: device 'parts' has no products of complex matrices, and this one is c64: use 'cpu', 'cuda' or 'ref'
   [2]
   $ tessera spmv a.tess --format symmetric
   2> tessera: device 'cpu': format 'symmetric' takes matrices of f64 and f32, this one is c64: use one of those

@@ -27,7 +27,8 @@ const test_mutant test_mutants[] = {
     {"sliced_dot_half", "sliced_dot", "", 3, "s/half > 0; half/half > 1; half/"},
 
     {"sliced_spmm_intact", "sliced_spmm", "", 3, ""},
-    {"sliced_spmm_vector", "sliced_spmm", "", 3, "s/sums\\[i\\]\\[j\\] += v/sums[i][0] += v/"},
+    {"sliced_spmm_vector", "sliced_spmm", "", 3,
+     "s/MULTIPLY_ADD(sums\\[i\\]\\[j\\]/MULTIPLY_ADD(sums[i][0]/"},
 
     {"swept_intact", "swept", "", 3, ""},
     {"swept_barrier", "swept", "", 3, "/may be another lane's/s/__syncwarp(0xffffffffu)/(void)0/"},
@@ -94,7 +95,7 @@ const test_mutant test_mutants[] = {
     {"ksparse_medium_first", "ksparse_medium", "N_tg=4,N_ta=4,Nbrows_ta=2", 7,
      "/parts.threadIdx.x. = sum/,+1" LOSE_BARRIER},
     {"ksparse_medium_second", "ksparse_medium", "N_tg=4,N_ta=4,Nbrows_ta=2", 7,
-     "/sum += parts/,+1" LOSE_BARRIER},
+     "/ADD_TO(sum, parts/,+1" LOSE_BARRIER},
 
     {"ksparse_large_intact", "ksparse_large", "nb=16,N_tg=4,ept=4", 40, ""},
     {"ksparse_large_small", "ksparse_large", "nb=4,N_tg=2,ept=2", 5, ""},
@@ -128,6 +129,26 @@ const test_mutant test_mutants[] = {
     {"multi_row_unordered_intact", "multi_row", "sort=1,reorder=0", 2, ""},
     {"multi_row_unordered_target", "multi_row", "sort=1,reorder=0", 2,
      "s/const int row = target_of(a, line)/const int row = line/"},
+
+    /* Arithmetic of complex scalars. */
+    {"complex_intact", "sliced", "type=c64,tpr=4,threads=128", 3, ""},
+    {"complex_sign", "sliced", "type=c64", 3, "s/sum.re -= v.im/sum.re += v.im/"},
+    {"complex_cross", "sliced", "type=c64", 3, "s/sum.im += v.re \\* x.im/sum.im += v.re * x.re/"},
+    {"complex_alpha", "sliced", "type=c64", 3,
+     "s/(real)alpha.im \\* sum.im/(real)alpha.re * sum.im/"},
+    {"complex_beta", "sliced", "type=c64", 3, "s/(real)beta.im \\* old.re/(real)beta.re * old.re/"},
+    {"complex_zero", "sliced", "type=c64", 3, "s/!= 0 || (number).im != 0)/!= 0)/"},
+    {"complex_one", "sliced", "type=c64", 3, "s/== 1 \\&\\& (number).im == 0)/== 1)/"},
+    {"complex_parts", "sliced", "type=c32,tpr=4,threads=128", 3, "s/    a.im += b.im;//"},
+    {"complex_shuffle", "by_block", "type=c32,rows=1", 3,
+     "s/__shfl_down_sync(mask, value.im/__shfl_down_sync(mask, value.re/"},
+    {"complex_conjugate_intact", "by_block", "conjugate=c32,rows=1", 3, ""},
+    {"complex_conjugate_lost", "by_block", "conjugate=c32,rows=1", 3, "s/#if CONJUGATE/#if 0/"},
+    {"complex_conjugate_sign", "by_block", "conjugate=c32,rows=1", 3,
+     "s/sum.im -= v.im/sum.im += v.im/"},
+    {"complex_spmm_intact", "sliced_spmm", "type=c32,each=2", 3, ""},
+    {"complex_spmm_load", "sliced_spmm", "type=c32,each=2", 3,
+     "s/read_scalar(a->x + element(i, first/read_scalar(a->x + element(0, first/"},
 };
 const int test_mutant_count = sizeof test_mutants / sizeof *test_mutants;
 

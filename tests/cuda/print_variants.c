@@ -95,10 +95,14 @@ int main(int argc, char **argv)
     if (argc > 1 && strcmp(argv[1], "slices.cu") == 0)
         printf("slices_0 -DREAL=8 -DTHREADS=256 -DBACK=0\n"
                "slices_1 -DREAL=4 -DTHREADS=256 -DBACK=0\n"
-               "slices_2 -DREAL=8 -DTHREADS=256 -DBACK=1\n");
+               "slices_2 -DREAL=8 -DTHREADS=256 -DBACK=1\n"
+               "slices_3 -DREAL=8 -DCOMPLEX=1 -DTHREADS=256 -DBACK=0\n"
+               "slices_4 -DREAL=4 -DCOMPLEX=1 -DTHREADS=256 -DBACK=0\n"
+               "slices_5 -DREAL=8 -DCOMPLEX=1 -DTHREADS=256 -DBACK=1\n");
     if (argc > 1 && strcmp(argv[1], "update.cu") == 0)
         printf("update_0 -DREAL=8 -DINDEX=4 -DTHREADS=32 -DEACH=8\n"
-               "update_1 -DREAL=4 -DINDEX=8 -DTHREADS=32 -DEACH=8\n");
+               "update_1 -DREAL=4 -DINDEX=8 -DTHREADS=32 -DEACH=8\n"
+               "update_2 -DREAL=8 -DCOMPLEX=1 -DINDEX=4 -DTHREADS=32 -DEACH=8\n");
     for (int k = 0; argc > 1 && k < tess_cuda_kernel_count; k++) {
         if (strcmp(tess_cuda_kernels[k]->source, argv[1]) != 0)
             continue;

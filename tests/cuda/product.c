@@ -38,6 +38,7 @@ static void open_device(tess_ctx *ctx, const test_variant *v, const tess_matrix 
     d->problem.shared_limit = v->problem.shared_limit;
     d->problem.vectors = v->problem.vectors;
     d->problem.row_major = v->problem.row_major;
+    d->problem.conjugate = v->problem.conjugate;
     d->problem.fields = v->problem.fields;
     memcpy(d->problem.shapes, v->problem.shapes, sizeof d->problem.shapes);
     char name[TESS_CUDA_LAYOUT];
@@ -90,9 +91,30 @@ static int64_t at(const test_variant *v, int64_t ld, int64_t i, int64_t j)
     return v->problem.row_major ? i * ld + j : j * ld + i;
 }
 
+/* One vector of the result with ref's. */
+static void compare(const test_variant *v, const char *what, const tess_matrix *A,
+                    tess_complex alpha, const void *x, tess_complex beta, const void *y0,
+                    const void *y)
+{
+    if (!tess_is_complex(A->type)) {
+        test_check_spmv(what, A, alpha.re, x, beta.re, y0, y);
+        return;
+    }
+    const int64_t stored = tess_matrix_stored(A);
+    tess_matrix B = *A;
+    B.values = malloc((size_t)(stored + 1) * sizeof(tess_complex));
+    for (int64_t i = 0; i < stored; i++) {
+        const tess_complex value = tess_get_complex(A->values, A->type, i);
+        tess_put_complex(B.values, A->type, i,
+                         v->problem.conjugate ? tess_conjugate(value) : value);
+    }
+    test_check_spmv_complex(what, &B, alpha, x, beta, y0, y);
+    free(B.values);
+}
+
 /* The whole test of one product. For SpMM every vector is checked as a product of its own. */
-static void check(const test_variant *v, device *d, const tess_matrix *A, double alpha, double beta,
-                  uint64_t seed, const char *what)
+static void check(const test_variant *v, device *d, const tess_matrix *A, tess_complex alpha,
+                  tess_complex beta, uint64_t seed, const char *what)
 {
     bool spmm = v->kernel->op == TESS_CUDA_SPMM, dot = v->kernel->op == TESS_CUDA_SPMV_DOT;
     int64_t k = spmm ? v->problem.vectors : 1;
@@ -115,18 +137,21 @@ static void check(const test_variant *v, device *d, const tess_matrix *A, double
     double result[2] = {0, 0};
     bool own = seed % 2 == 0; /* dot: y . y */
     d->call.x = address(x);
-    d->call.alpha = alpha;
-    d->call.beta = beta;
+    d->call.alpha = alpha.re;
+    d->call.alpha_im = alpha.im;
+    d->call.beta = beta.re;
+    d->call.beta_im = beta.im;
     d->call.w = dot && !own ? address(w) : 0;
     arrange(v, A->block_width, x_size, false, x);
     arrange(v, A->block_height, A->rows, false, w);
     for (int turn = 0; turn < 2; turn++) {
         void *out = turn == 0 ? y : again;
         memcpy(out, y0, y_bytes);
-        if (beta == 0)
+        if (tess_complex_is_zero(beta))
             for (int64_t i = 0; i < A->rows; i++)
                 for (int64_t j = 0; j < k; j++)
-                    tess_put(out, A->type, spmm ? at(v, d->call.ldy, i, j) : i, NAN);
+                    tess_put_complex(out, A->type, spmm ? at(v, d->call.ldy, i, j) : i,
+                                     (tess_complex){NAN, NAN});
         arrange(v, A->block_height, y_size, false, out);
         d->call.y = address(out);
         d->call.dot = address(&result[turn]);
@@ -138,17 +163,17 @@ static void check(const test_variant *v, device *d, const tess_matrix *A, double
     arrange(v, A->block_width, x_size, true, x);
     arrange(v, A->block_height, A->rows, true, w);
     arrange(v, A->block_height, y_size, true, y);
-    void *xj = malloc((size_t)(A->cols + 1) * 8), *yj = malloc((size_t)(A->rows + 1) * 8);
-    void *y0j = malloc((size_t)(A->rows + 1) * 8);
+    void *xj = malloc((size_t)(A->cols + 1) * 16), *yj = malloc((size_t)(A->rows + 1) * 16);
+    void *y0j = malloc((size_t)(A->rows + 1) * 16);
     for (int64_t j = 0; j < k; j++) {
         for (int64_t i = 0; i < A->cols; i++)
-            tess_put(xj, A->type, i, tess_get(x, A->type, spmm ? at(v, d->call.ldx, i, j) : i));
+            tess_copy_scalar(A->type, xj, i, x, spmm ? at(v, d->call.ldx, i, j) : i);
         for (int64_t i = 0; i < A->rows; i++) {
             int64_t from = spmm ? at(v, d->call.ldy, i, j) : i;
-            tess_put(yj, A->type, i, tess_get(y, A->type, from));
-            tess_put(y0j, A->type, i, tess_get(y0, A->type, from));
+            tess_copy_scalar(A->type, yj, i, y, from);
+            tess_copy_scalar(A->type, y0j, i, y0, from);
         }
-        test_check_spmv(what, A, alpha, xj, beta, y0j, yj);
+        compare(v, what, A, alpha, xj, beta, y0j, yj);
     }
     if (dot) {
         double want = 0, scale = 0;
@@ -167,6 +192,10 @@ void test_product(tess_ctx *ctx, const test_variant *v, uint64_t seed, int step)
 {
     static const double factors[][2] = {{1, 0},    {-0.5, 1}, {1.25, 0.75}, {0, 1},
                                         {-0.5, 0}, {0, 0},    {1, -0.5}};
+    /* Of complex types: beta is 0, 1, neither, imaginary, and 1 but for its imaginary part. */
+    static const double imaginary[][2] = {{0.5, 0},  {2, 0}, {-1, 0.25}, {0, 0.5},
+                                          {0.75, 1}, {1, 0}, {0, -1}};
+    const double complex = tess_is_complex(v->problem.type);
     int32_t r = v->problem.block_height, c = v->problem.block_width;
     bool ragged = v->problem.cols % c != 0;
     char params[256], what[512];
@@ -186,10 +215,13 @@ void test_product(tess_ctx *ctx, const test_variant *v, uint64_t seed, int step)
         device d = {0};
         open_device(ctx, v, A, &d);
         for (int i = 0; i < 2; i++) {
-            const double *f = factors[(seed + 3 * (uint64_t)pattern + 2 * (uint64_t)i) % 7];
-            snprintf(what, sizeof what, "%s %s k=%d, pattern %s, alpha %g beta %g", v->name, params,
-                     v->problem.vectors, test_pattern_name(pattern), f[0], f[1]);
-            check(v, &d, A, f[0], f[1], seed + (uint64_t)i, what);
+            const uint64_t which = (seed + 3 * (uint64_t)pattern + 2 * (uint64_t)i) % 7;
+            const double *f = factors[which], *im = imaginary[which];
+            const tess_complex alpha = {f[0], complex * im[0]}, beta = {f[1], complex * im[1]};
+            snprintf(what, sizeof what, "%s %s k=%d, pattern %s, alpha %g%+gi beta %g%+gi", v->name,
+                     params, v->problem.vectors, test_pattern_name(pattern), alpha.re, alpha.im,
+                     beta.re, beta.im);
+            check(v, &d, A, alpha, beta, seed + (uint64_t)i, what);
         }
         close_device(&d);
         tess_matrix_destroy(A);

@@ -76,7 +76,7 @@ static bool draw(const tess_cuda_kernel *kernel, const tess_cuda_problem *proble
         }
         for (int i = 0; i < h->count; i++)
             params[h->param[i]] = h->value[i];
-        if (kernel->fits(problem, params))
+        if (tess_cuda_fits(kernel, problem, params))
             return true;
     }
     return false;
@@ -85,7 +85,7 @@ static bool draw(const tess_cuda_kernel *kernel, const tess_cuda_problem *proble
 static bool add(const tess_cuda_kernel *kernel, const tess_cuda_problem *problem, const int *params,
                 test_variant *variants, int capacity, int *count)
 {
-    if (!kernel->fits(problem, params))
+    if (!tess_cuda_fits(kernel, problem, params))
         return false;
     if (*count < capacity) {
         test_variant *variant = &variants[*count];
@@ -97,12 +97,12 @@ static bool add(const tess_cuda_kernel *kernel, const tess_cuda_problem *problem
     return true;
 }
 
-/* How many of the variants have these values; all, if nothing is held. */
+/* How many of the real variants have these values; all, if nothing is held. */
 static int having(const held *h, const test_variant *variants, int count)
 {
     int found = 0;
     for (int n = 0; n < count; n++) {
-        bool all = true;
+        bool all = !tess_is_complex(variants[n].problem.type);
         for (int i = 0; i < h->count; i++)
             all &= variants[n].params[h->param[i]] == h->value[i];
         found += all;
@@ -141,6 +141,23 @@ static void cover_values(const tess_cuda_kernel *kernel, test_variant *variants,
                 add_with(kernel, &h, (uint64_t)(100 * i + 10 * v + more), variants, capacity,
                          count);
         }
+    }
+}
+
+/* Complex scalars at every third shape: c64 and c32 in turn, the matrix and its conjugate. */
+static void add_complex(const tess_cuda_kernel *kernel, test_variant *variants, int capacity,
+                        int *count)
+{
+    for (int s = 0; kernel->complex && s < SHAPES; s += 3) {
+        const int turn = s / 3;
+        tess_cuda_problem problem =
+            problem_of(shapes[s], turn % 2 ? TESS_C32 : TESS_C64, s % 2, turn);
+        int params[TESS_CUDA_PARAMS];
+        problem.conjugate = turn / 2 % 2;
+        if (turn % 3 == 0 ||
+            !draw(kernel, &problem, &(held){0}, 2000, (uint64_t)(1000 * s + 2), params))
+            kernel->guess(&problem, params);
+        add(kernel, &problem, params, variants, capacity, count);
     }
 }
 
@@ -191,10 +208,29 @@ int test_variants(const tess_cuda_kernel *kernel, test_variant *variants, int ca
     }
     cover_values(kernel, variants, capacity, &count);
     cover_fields(kernel, variants, capacity, &count);
+    add_complex(kernel, variants, capacity, &count);
     return count;
 }
 
-static const char shapes_key[] = "shapes=", fields_key[] = "fields,";
+/* What follows `key` where *params begin with it; they go on behind it. */
+static bool take_key(const char **params, const char *key, char *out, size_t size)
+{
+    if (strncmp(*params, key, strlen(key)) != 0)
+        return false;
+    const char *value = *params + strlen(key);
+    size_t length = strcspn(value, ",");
+    snprintf(out, size, "%.*s", (int)length, value);
+    *params = value + length + (value[length] == ',');
+    return true;
+}
+
+static void take_type(const char *name, tess_cuda_problem *problem)
+{
+    while (tess_type_exists(problem->type) && strcmp(tess_type_name(problem->type), name) != 0)
+        problem->type++;
+}
+
+static const char fields_key[] = "fields,";
 
 bool test_variant_of(tess_ctx *ctx, const char *kernel, const char *params, int32_t block,
                      test_variant *out)
@@ -203,19 +239,18 @@ bool test_variant_of(tess_ctx *ctx, const char *kernel, const char *params, int3
                           .problem = problem_of((shape){block, block}, TESS_F64, false, 0)};
     if (!out->kernel)
         return false;
-    if (strncmp(params, shapes_key, strlen(shapes_key)) == 0) {
-        const char *list = params + strlen(shapes_key);
-        size_t length = strcspn(list, ",");
-        snprintf(out->problem.shapes, sizeof out->problem.shapes, "%.*s", (int)length, list);
-        params = list + length + (list[length] == ',');
-    }
+    char type[8];
+    out->problem.conjugate = take_key(&params, "conjugate=", type, sizeof type);
+    if (out->problem.conjugate || take_key(&params, "type=", type, sizeof type))
+        take_type(type, &out->problem);
+    (void)take_key(&params, "shapes=", out->problem.shapes, sizeof out->problem.shapes);
     if (strncmp(params, fields_key, strlen(fields_key)) == 0) {
         out->problem.fields = true;
         params += strlen(fields_key);
     }
     out->kernel->guess(&out->problem, out->params);
     return tess_cuda_params_read(ctx, out->kernel, params, out->params) == TESS_OK &&
-           out->kernel->fits(&out->problem, out->params);
+           tess_cuda_fits(out->kernel, &out->problem, out->params);
 }
 
 test_pairs test_variants_pairs(const tess_cuda_kernel *kernel, test_variant *variants, int capacity)

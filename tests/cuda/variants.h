@@ -1,7 +1,7 @@
 /* The kernel variants under test: every kernel of kernels.def at many block sizes, both precisions,
- * with the parameters a plan would guess and with others of its tuning space, so that every value
- * of every parameter occurs three times. The build prints this list to compile the variants for the
- * emulator, the tests walk it to run them. */
+ * complex scalars where it takes them, with the parameters a plan would guess and with others of
+ * its tuning space, so that every value of every parameter occurs three times. The build prints
+ * this list to compile the variants for the emulator, the tests walk it to run them. */
 #ifndef TEST_CUDA_VARIANTS_H
 #define TEST_CUDA_VARIANTS_H
 
@@ -10,7 +10,7 @@
 typedef struct test_variant {
     char name[64]; /* "sliced_17" */
     const tess_cuda_kernel *kernel;
-    tess_cuda_problem problem; /* type, block size, raggedness, vectors, order, fields */
+    tess_cuda_problem problem; /* type, conjugate, block size, raggedness, vectors, order, fields */
     int params[TESS_CUDA_PARAMS];
 } test_variant;
 
@@ -18,8 +18,9 @@ typedef struct test_variant {
 int test_variants(const tess_cuda_kernel *kernel, test_variant *variants, int capacity);
 
 /* One variant, without a name, of square blocks in double precision: the guess's parameters but for
- * `params` ("T=128"), which may begin with "shapes=LIST" or, vectors by fields, "fields,". False:
- * there is no such kernel, or it does not fit. */
+ * `params` ("T=128"). These may begin with "type=TYPE", with "conjugate=TYPE" for the conjugate of
+ * a complex matrix, with "shapes=LIST", or, vectors by fields, with "fields,". False: there is no
+ * such kernel, or it does not fit. */
 bool test_variant_of(tess_ctx *ctx, const char *kernel, const char *params, int32_t block,
                      test_variant *out);
 

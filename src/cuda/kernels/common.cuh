@@ -2,7 +2,8 @@
  *
  * Device sources are CUDA C in the subset that is also C11: no templates, overloads or references.
  * With TESS_EMULATE defined the tests compile them for the CPU and replace what is below the #else.
- * REAL is the number of bytes of a scalar (8 or 4); a kernel explains its other macros at its top.
+ * REAL is the number of bytes of a real (8 or 4), of which scalars consist (scalar.cuh); a kernel
+ * explains its other macros at its top.
  */
 #ifndef TESS_COMMON_CUH
 #define TESS_COMMON_CUH
@@ -375,20 +376,7 @@ DEVICE void fetch_line(const void *address)
 
 #endif
 
-/* alpha * sum + beta * old; beta = 0 ignores what was there. */
-DEVICE real combined(double alpha, real sum, double beta, real old)
-{
-    real result = (real)alpha * sum;
-    if (beta != 0)
-        result += (real)beta * old;
-    return result;
-}
-
-/* The same with old = y[i], which beta = 0 does not read. */
-DEVICE real scaled(double alpha, real sum, double beta, const real *y, long long i)
-{
-    return combined(alpha, sum, beta, beta != 0 ? y[i] : 0);
-}
+#include "scalar.cuh"
 
 /* VEC scalars or GROUP columns by a compile-time number. */
 #define PASTE_(a, b) a##b

@@ -1,14 +1,16 @@
-/* dot = w . y in double, in a fixed order: a fixed number of thread blocks adds strided parts, one
- * thread block adds the parts.
+/* dot = w . y in double, of complex vectors w^H y, in a fixed order: a fixed number of thread blocks
+ * adds strided parts, one thread block adds the parts.
  *
- *   REAL  bytes of a scalar (8 or 4)     THREADS  threads a block, a power of two
+ *   REAL, COMPLEX  the scalar (scalar.cuh)     THREADS  threads a block, a power of two
  */
 #include "common.cuh"
 
+#define NUMBERS (1 + COMPLEX) /* of a sum: the real part, the imaginary part */
+
 typedef struct dot_partial_args {
-    const real *w, *y;
+    const scalar *w, *y;
     long long count;
-    double *parts; /* one a thread block */
+    double *parts; /* NUMBERS a thread block */
 } dot_partial_args;
 
 typedef struct dot_final_args {
@@ -17,36 +19,58 @@ typedef struct dot_final_args {
     double *dot;
 } dot_final_args;
 
-DEVICE double block_sum(double mine)
+DEVICE void add_product(double *sum, scalar w, scalar y)
+{
+#if COMPLEX
+    sum[0] += (double)w.re * (double)y.re + (double)w.im * (double)y.im;
+    sum[1] += (double)w.re * (double)y.im - (double)w.im * (double)y.re;
+#else
+    sum[0] += (double)w * (double)y;
+#endif
+}
+
+/* The sum over the thread block, in thread 0. */
+DEVICE void block_sum(double *sum)
 {
     SHARED(double, part, THREADS);
-    part[threadIdx.x] = mine;
-    __syncthreads();
-    for (int half = THREADS / 2; half > 0; half /= 2) {
-        if (threadIdx.x < half)
-            part[threadIdx.x] += part[threadIdx.x + half];
+    UNROLL
+    for (int n = 0; n < NUMBERS; n++) {
+        if (n > 0)
+            __syncthreads();
+        part[threadIdx.x] = sum[n];
         __syncthreads();
+        for (int half = THREADS / 2; half > 0; half /= 2) {
+            if (threadIdx.x < half)
+                part[threadIdx.x] += part[threadIdx.x + half];
+            __syncthreads();
+        }
+        sum[n] = part[0];
     }
-    return part[0];
 }
 
 KERNEL(dot_partial, dot_partial_args, THREADS, 1)
 {
-    double sum = 0;
+    double sum[NUMBERS] = {0};
     const long long step = (long long)gridDim.x * THREADS;
     for (long long i = (long long)blockIdx.x * THREADS + threadIdx.x; i < a.count; i += step)
-        sum += (double)a.w[i] * (double)a.y[i];
-    sum = block_sum(sum);
+        add_product(sum, a.w[i], a.y[i]);
+    block_sum(sum);
     if (threadIdx.x == 0)
-        a.parts[blockIdx.x] = sum;
+        UNROLL
+        for (int n = 0; n < NUMBERS; n++)
+            a.parts[blockIdx.x * NUMBERS + n] = sum[n];
 }
 
 KERNEL(dot_final, dot_final_args, THREADS, 1)
 {
-    double sum = 0;
+    double sum[NUMBERS] = {0};
     for (long long i = threadIdx.x; i < a.count; i += THREADS)
-        sum += a.parts[i];
-    sum = block_sum(sum);
+        UNROLL
+        for (int n = 0; n < NUMBERS; n++)
+            sum[n] += a.parts[i * NUMBERS + n];
+    block_sum(sum);
     if (threadIdx.x == 0)
-        *a.dot = sum;
+        UNROLL
+        for (int n = 0; n < NUMBERS; n++)
+            a.dot[n] = sum[n];
 }

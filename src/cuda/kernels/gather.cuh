@@ -9,7 +9,7 @@
 
 #include "fields.cuh"
 
-DEVICE real load_x(const real *x, long long column, int j, long long cols, policy keep)
+DEVICE scalar load_x(const scalar *x, long long column, int j, long long cols, policy keep)
 {
 #if FIELDS
     const long long at = field_place(column, j, cols, BW);
@@ -18,15 +18,15 @@ DEVICE real load_x(const real *x, long long column, int j, long long cols, polic
 #endif
 #if RAGGED
     if (at >= cols)
-        return 0;
+        return ZERO;
 #endif
-    return keep_load(x + at, keep);
+    return keep_scalar(x + at, keep);
 }
 
-#define load_x_vector PASTE(keep_load, XVEC)
+#define load_x_vector PASTE(keep_scalar, XVEC)
 
 /* x of one block, `vectors` when it lies at a multiple of XVEC scalars. */
-DEVICE void load_x_block(const real *x, long long cols, long long column, bool vectors, real *xs,
+DEVICE void load_x_block(const scalar *x, long long cols, long long column, bool vectors, scalar *xs,
                          policy keep)
 {
     if (XVEC > 1 && vectors) {

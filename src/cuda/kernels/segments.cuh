@@ -3,19 +3,19 @@
 #define TESS_SEGMENTS_CUH
 
 /* Scalar i of every step-th segment from first on, eight loads in flight. */
-DEVICE real add_segments(const real *segments, int i, int first, int end, int step)
+DEVICE scalar add_segments(const scalar *segments, int i, int first, int end, int step)
 {
-    real sum = 0;
+    scalar sum = ZERO;
     NO_UNROLL
     for (int segment = first; segment < end; segment += 8 * step) {
-        real part[8];
+        scalar part[8];
         UNROLL
         for (int u = 0; u < 8; u++)
             part[u] =
-                segment + u * step < end ? segments[(long long)(segment + u * step) * BH + i] : 0;
+                segment + u * step < end ? segments[(long long)(segment + u * step) * BH + i] : ZERO;
         UNROLL
         for (int u = 0; u < 8; u++)
-            sum += part[u];
+            ADD_TO(sum, part[u]);
     }
     return sum;
 }

@@ -84,12 +84,15 @@ bool tess_sliced_fits(const tess_cuda_problem *problem, const int *p)
         return false;
     if (p[XV] > 1 && !reads_x_by(problem, p[XV]))
         return false;
-    if (tess_sliced_is_wide(problem))
-        return group == 1 && p[TPR] <= problem->block_width / p[V] && p[DEPTH] <= 4;
     /* Values and their x are in registers, of which a thread of 512 has half as many. */
     int in_flight = p[THREADS] > 256 ? 128 : 256;
-    return (p[DEPTH] == 1 || group * problem->block_width * p[DEPTH] * real <= in_flight) &&
-           (p[TPR] == 1 || (int64_t)p[TPR] * group <= problem->longest_row);
+    bool wide = tess_sliced_is_wide(problem), complex = tess_is_complex(problem->type);
+    int bytes = (wide ? 4 * p[V] : group * problem->block_width) * p[DEPTH] * real;
+    if (bytes > in_flight && (complex || (!wide && p[DEPTH] > 1)))
+        return false;
+    if (wide)
+        return group == 1 && p[TPR] <= problem->block_width / p[V] && p[DEPTH] <= 4;
+    return p[TPR] == 1 || (int64_t)p[TPR] * group <= problem->longest_row;
 }
 
 /* Lines differ from block rows when they are sorted, cut or in panels. */
@@ -110,15 +113,15 @@ int tess_sliced_wide_loads(const tess_cuda_problem *problem, const int *p)
 static void defines_dot(const tess_cuda_problem *problem, const int *p, int dot, char *text,
                         size_t size)
 {
-    snprintf(text, size,
-             "-DREAL=%d -DBH=%d -DBW=%d -DHEIGHT=%d -DVEC=%d -DGROUP=%d -DDEPTH=%d -DPER_ROW=%d "
-             "-DTHREADS=%d -DXVEC=%d -DWIDE=%d -DTARGETS=%d -DRAGGED=%d "
-             "-DHINT=%d -DDOT=%d%s",
-             (int)tess_type_size(problem->type), (int)problem->block_height,
-             (int)problem->block_width, p[C], p[V], tess_sliced_group(problem, p), p[DEPTH], p[TPR],
-             p[THREADS], problem->fields ? 1 : p[XV], tess_sliced_wide_loads(problem, p),
-             has_targets(p), problem->cols % problem->block_width != 0, p[HINT], dot,
-             problem->fields ? " -DFIELDS=1" : "");
+    tess_cuda_scalar_defines(problem->type, problem->conjugate, text, size);
+    tess_append(text, size,
+                " -DBH=%d -DBW=%d -DHEIGHT=%d -DVEC=%d -DGROUP=%d -DDEPTH=%d -DPER_ROW=%d "
+                "-DTHREADS=%d -DXVEC=%d -DWIDE=%d -DTARGETS=%d -DRAGGED=%d -DHINT=%d -DDOT=%d%s",
+                (int)problem->block_height, (int)problem->block_width, p[C], p[V],
+                tess_sliced_group(problem, p), p[DEPTH], p[TPR], p[THREADS],
+                problem->fields ? 1 : p[XV], tess_sliced_wide_loads(problem, p), has_targets(p),
+                problem->cols % problem->block_width != 0, p[HINT], dot,
+                problem->fields ? " -DFIELDS=1" : "");
 }
 
 static void defines(const tess_cuda_problem *problem, const int *p, char *text, size_t size)
@@ -166,7 +169,7 @@ static int launch_panel(const tess_cuda_problem *problem, const int *p,
                        call->arrays[SLICED_COLUMNS], call->arrays[SLICED_VALUES], call->x, call->y,
                        call->workspace);
     TESS_CUDA_INTEGERS(run, panel->lines, problem->rows, problem->cols);
-    TESS_CUDA_NUMBERS(run, call->alpha, call->beta);
+    tess_cuda_add_factors(run, problem, call);
     TESS_CUDA_POINTERS(run, call->w, dot_part);
     *parts = grid;
     if (panel->cut_rows > 0) {
@@ -188,6 +191,7 @@ static int products(const tess_cuda_problem *problem, const int *p, const tess_c
     for (int32_t q = 0; q < S->options.panels; q++) {
         bool last = q == S->options.panels - 1;
         panel_call.beta = q == 0 ? call->beta : 1;
+        panel_call.beta_im = q == 0 ? call->beta_im : 0;
         count += launch_panel(problem, p, &S->panel[q], &panel_call, last ? dot_part : 0, parts,
                               out + count);
     }
@@ -222,6 +226,7 @@ const tess_cuda_kernel tess_cuda_kernel_sliced = {
     .format = "sliced",
     .op = TESS_CUDA_SPMV,
     .preferred = true,
+    .complex = true,
     .by_fields = by_fields,
     .params = tess_sliced_params,
     .param_count = COUNT,

@@ -12,7 +12,7 @@
  *   TARGETS   lines are not the block rows in order: targets[] says where a line goes
  *   RAGGED    cols is not a multiple of BW: the last block column hangs over the end of x
  *   FIELDS    x, y and w are by fields (fields.cuh)
- *   DOT       also the sum of w*y over the block's rows
+ *   DOT       also the sum of w*y over the block's rows, of real scalars
  *
  * One launch a panel of columns: the first with the caller's beta, the others with beta = 1. The
  * last one visits all rows, so that it can form w*y.
@@ -33,13 +33,13 @@ typedef struct sliced_args {
     const int *lengths;
     const int *targets;
     const int *columns;
-    const real *values;
-    const real *x;
-    real *y;
-    real *slots; /* sums of segments */
+    const scalar *values;
+    const scalar *x;
+    scalar *y;
+    scalar *slots; /* sums of segments */
     long long lines, rows, cols;
-    double alpha, beta;
-    const real *w;    /* DOT */
+    factor alpha, beta;
+    const scalar *w;  /* DOT */
     double *dot_part; /* DOT: one number a thread block; NULL before the last panel */
 } sliced_args;
 
@@ -73,7 +73,7 @@ KERNEL(sliced, sliced_args, THREADS, 1)
     const unsigned slice = place / LANES, lane = place % LANES;
     const unsigned line = slice * HEIGHT + lane / BH;
     const policy p = stream_policy(), keep = keep_policy();
-    real sum = 0;
+    scalar sum = ZERO;
     long long first = 0;
     int length = 0, target = (int)line;
     if (line < a.lines) {
@@ -92,34 +92,34 @@ KERNEL(sliced, sliced_args, THREADS, 1)
     const bool mine = part == 0 && line < a.lines && target >= 0 && row < a.rows;
     const long long at = y_place(row, a.rows);
 #if EARLY_Y
-    const real old = mine && a.beta != 0 ? a.y[at] : 0;
+    const scalar old = mine && NOT_ZERO(a.beta) ? a.y[at] : ZERO;
 #endif
-    const real *values = a.values + (first * (GV * LANES) + lane) * VEC;
+    const scalar *values = a.values + (first * (GV * LANES) + lane) * VEC;
     const int *columns = a.columns + (first * HEIGHT + lane / BH) * GROUP;
-    if (XVEC == 1 || (unsigned long long)a.x % (XVEC * REAL) == 0)
+    if (XVEC == 1 || (unsigned long long)a.x % (XVEC * SCALAR_BYTES) == 0)
         sum = row_sum(a.x, a.cols, values, columns, length, (int)part, true, p, keep);
     else
         sum = row_sum(a.x, a.cols, values, columns, length, (int)part, false, p, keep);
 #if PER_ROW > 1
-    SHARED(real, parts, THREADS);
+    SHARED(scalar, parts, THREADS);
     parts[threadIdx.x] = sum;
     __syncthreads();
     if (part == 0)
         UNROLL
         for (int i = 1; i < PER_ROW; i++)
-            sum += parts[threadIdx.x + i * ROWS];
+            ADD_TO(sum, parts[threadIdx.x + i * ROWS]);
 #endif
 #if DOT
     double product = 0;
 #endif
     if (part == 0 && line < a.lines && target < 0)
         a.slots[(long long)~target * BH + lane % BH] = sum;
-    const bool idle = length == 0 && a.beta == 1; /* y stays */
+    const bool idle = length == 0 && IS_ONE(a.beta); /* y stays */
     if (mine && (!idle || (DOT && a.dot_part))) {
 #if EARLY_Y
-        const real result = combined(a.alpha, sum, a.beta, old);
+        const scalar result = combined(a.alpha, sum, a.beta, old);
 #else
-        const real result = scaled(a.alpha, sum, a.beta, a.y, at);
+        const scalar result = scaled(a.alpha, sum, a.beta, a.y, at);
 #endif
         if (!idle)
             a.y[at] = result;

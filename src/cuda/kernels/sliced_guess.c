@@ -76,6 +76,8 @@ static void guess_few_rows(const tess_cuda_problem *problem, int *p)
             p[THREADS] *= 2;
         if (!tess_sliced_fits(problem, p)) {
             p[TPR] /= 2;
+            while (p[THREADS] > 128 && !tess_sliced_fits(problem, p)) /* more registers each */
+                p[THREADS] /= 2;
             break;
         }
     }

@@ -4,20 +4,20 @@
 #define LANES (HEIGHT * BH)   /* scalar rows a slice */
 #define GV (GROUP * BW / VEC) /* vectors a group and row */
 
-#define load_vector PASTE(stream_load, VEC)
+#define load_vector PASTE(stream_scalar, VEC)
 #define load_columns PASTE(stream_index, GROUP)
 
 /* The thread's part of one row. `values` and `columns` point at the row's first scalar and column;
  * inside the loops all offsets from them are compile-time constants. */
 #if WIDE
 /* This thread's columns of every block, WIDE loads at a time. */
-DEVICE real row_sum(const real *x, long long cols, const real *values, const int *columns,
-                    int length, int part, bool vectors, policy p, policy keep)
+DEVICE scalar row_sum(const scalar *x, long long cols, const scalar *values, const int *columns,
+                      int length, int part, bool vectors, policy p, policy keep)
 {
     (void)vectors;
     const int share = (GV + PER_ROW - 1) / PER_ROW; /* vectors of a block each thread takes */
     const int first = part * share, end = first + share < GV ? first + share : GV;
-    real sum = 0;
+    scalar sum = ZERO;
     int next = 0;
     if (length > 0)
         load_columns(columns, &next, p);
@@ -29,8 +29,8 @@ DEVICE real row_sum(const real *x, long long cols, const real *values, const int
             load_columns(columns, &next, p);
         NO_UNROLL
         for (int j0 = first; j0 < end; j0 += WIDE) {
-            const real *piece = values + (long long)j0 * (LANES * VEC);
-            real v[WIDE][VEC], xs[WIDE][VEC];
+            const scalar *piece = values + (long long)j0 * (LANES * VEC);
+            scalar v[WIDE][VEC], xs[WIDE][VEC];
             UNROLL
             for (int j = 0; j < WIDE; j++)
                 if (j0 + j < end)
@@ -46,7 +46,7 @@ DEVICE real row_sum(const real *x, long long cols, const real *values, const int
                 if (j0 + j < end)
                     UNROLL
                     for (int i = 0; i < VEC; i++)
-                        sum += v[j][i] * xs[j][i];
+                        MULTIPLY_ADD(sum, v[j][i], xs[j][i]);
         }
         values += (long long)GV * (LANES * VEC);
     }
@@ -58,12 +58,12 @@ DEVICE real row_sum(const real *x, long long cols, const real *values, const int
 #define GROUP_VALUES ((long long)PER_ROW * GV * LANES * VEC) /* to the thread's next group */
 #define GROUP_COLUMNS ((long long)PER_ROW * HEIGHT * GROUP)
 
-DEVICE real row_sum(const real *x, long long cols, const real *values, const int *columns,
-                    int length, int part, bool vectors, policy p, policy keep)
+DEVICE scalar row_sum(const scalar *x, long long cols, const scalar *values, const int *columns,
+                      int length, int part, bool vectors, policy p, policy keep)
 {
     int left = (length + GROUP - 1) / GROUP - part; /* groups from the thread's next one on */
     int blocks = length - part * GROUP;             /* and blocks */
-    real sum = 0;
+    scalar sum = ZERO;
     int next[DEPTH][GROUP];
     values += part * (GROUP_VALUES / PER_ROW);
     columns += part * (GROUP_COLUMNS / PER_ROW);
@@ -74,7 +74,7 @@ DEVICE real row_sum(const real *x, long long cols, const real *values, const int
     NO_UNROLL
     for (; left > 0; left -= DEPTH * PER_ROW, blocks -= DEPTH * PER_ROW * GROUP) {
         int column[DEPTH][GROUP];
-        real v[DEPTH][GV][VEC], xs[DEPTH][GROUP * BW];
+        scalar v[DEPTH][GV][VEC], xs[DEPTH][GROUP * BW];
         UNROLL
         for (int u = 0; u < DEPTH; u++)
             UNROLL
@@ -106,7 +106,8 @@ DEVICE real row_sum(const real *x, long long cols, const real *values, const int
                 if (u * PER_ROW * GROUP + i < blocks)
                     UNROLL
                     for (int j = 0; j < BW; j++)
-                        sum += v[u][(i * BW + j) / VEC][(i * BW + j) % VEC] * xs[u][i * BW + j];
+                        MULTIPLY_ADD(sum, v[u][(i * BW + j) / VEC][(i * BW + j) % VEC],
+                                     xs[u][i * BW + j]);
     }
     return sum;
 }

@@ -39,12 +39,13 @@ static void guess(const tess_cuda_problem *problem, int *p)
 
 static void defines(const tess_cuda_problem *problem, const int *p, char *text, size_t size)
 {
-    snprintf(text, size,
-             "-DREAL=%d -DBH=%d -DBW=%d -DHEIGHT=%d -DVECTORS=%d -DEACH=%d -DCHUNK=%d -DTHREADS=%d "
-             "-DROW_MAJOR=%d -DTARGETS=%d -DRAGGED=%d",
-             (int)tess_type_size(problem->type), (int)problem->block_height,
-             (int)problem->block_width, p[C], problem->vectors, p[EACH], p[CHUNK], p[THREADS],
-             problem->row_major, p[SIGMA] > 1, problem->cols % problem->block_width != 0);
+    tess_cuda_scalar_defines(problem->type, problem->conjugate, text, size);
+    tess_append(text, size,
+                " -DBH=%d -DBW=%d -DHEIGHT=%d -DVECTORS=%d -DEACH=%d -DCHUNK=%d -DTHREADS=%d "
+                "-DROW_MAJOR=%d -DTARGETS=%d -DRAGGED=%d",
+                (int)problem->block_height, (int)problem->block_width, p[C], problem->vectors,
+                p[EACH], p[CHUNK], p[THREADS], problem->row_major, p[SIGMA] > 1,
+                problem->cols % problem->block_width != 0);
 }
 
 static void layout_name(const tess_cuda_problem *problem, const int *p, char *text, size_t size)
@@ -68,7 +69,7 @@ static int launches(const tess_cuda_problem *problem, const int *p, const tess_c
     tess_cuda_add_args(run, call->arrays, SLICED_VALUES + 1);
     TESS_CUDA_POINTERS(run, call->x, call->y);
     TESS_CUDA_INTEGERS(run, lines, problem->rows, problem->cols, call->ldx, call->ldy);
-    TESS_CUDA_NUMBERS(run, call->alpha, call->beta);
+    tess_cuda_add_factors(run, problem, call);
     TESS_CUDA_INTEGERS(run, call->x % 16 == 0 && row_bytes % 16 == 0);
     return 1;
 }
@@ -79,6 +80,7 @@ const tess_cuda_kernel tess_cuda_kernel_sliced_spmm = {
     .format = "sliced",
     .op = TESS_CUDA_SPMM,
     .preferred = true,
+    .complex = true,
     .params = params_of_spmm,
     .param_count = COUNT,
     .fits = fits,

@@ -17,18 +17,18 @@
 #define LANES (HEIGHT * BH)                       /* scalar rows a slice */
 #define CHUNKS ((BH + CHUNK - 1) / CHUNK)         /* threads a block row and vector group */
 #define GROUPS ((VECTORS + EACH - 1) / EACH)      /* threads a chunk */
-#define PAIR (16 / REAL)                          /* scalars of the widest load */
+#define PAIR (16 / SCALAR_BYTES)                  /* scalars of the widest load */
 
 typedef struct sliced_spmm_args {
     const long long *offsets;
     const int *lengths;
     const int *targets;
     const int *columns;
-    const real *values;
-    const real *x;
-    real *y;
+    const scalar *values;
+    const scalar *x;
+    scalar *y;
     long long lines, rows, cols, ldx, ldy;
-    double alpha, beta;
+    factor alpha, beta;
     long long aligned; /* rows of X may be read 16 bytes at a time */
 } sliced_spmm_args;
 
@@ -45,30 +45,30 @@ DEVICE long long element(long long i, long long j, long long ld)
 #define PAIRS (ROW_MAJOR && EACH % PAIR == 0 && VECTORS % EACH == 0)
 
 /* Elements of row i of X for the thread's vectors. */
-DEVICE void load_row(const sliced_spmm_args *a, long long i, int first, bool pairs, real *xs)
+DEVICE void load_row(const sliced_spmm_args *a, long long i, int first, bool pairs, scalar *xs)
 {
 #if RAGGED
     if (i >= a->cols) {
         UNROLL
         for (int j = 0; j < EACH; j++)
-            xs[j] = 0;
+            xs[j] = ZERO;
         return;
     }
 #endif
     if (pairs) {
         UNROLL
         for (int j = 0; j + PAIR <= EACH; j += PAIR)
-            cached_load16(a->x + i * a->ldx + first + j, xs + j);
+            cached_scalars16(a->x + i * a->ldx + first + j, xs + j);
         return;
     }
     UNROLL
     for (int j = 0; j < EACH; j++)
-        xs[j] = first + j < VECTORS ? READ_ONLY(a->x + element(i, first + j, a->ldx)) : 0;
+        xs[j] = first + j < VECTORS ? read_scalar(a->x + element(i, first + j, a->ldx)) : ZERO;
 }
 
 /* The thread's rows from i0 on of a line, times its vectors from `first` on. */
-DEVICE void multiply(const sliced_spmm_args *a, const real *values, const int *columns, int length,
-                     int i0, int first, bool pairs, real sums[CHUNK][EACH])
+DEVICE void multiply(const sliced_spmm_args *a, const scalar *values, const int *columns, int length,
+                     int i0, int first, bool pairs, scalar sums[CHUNK][EACH])
 {
     int next = length > 0 ? READ_ONLY(columns) : 0;
     NO_UNROLL
@@ -79,16 +79,16 @@ DEVICE void multiply(const sliced_spmm_args *a, const real *values, const int *c
             next = READ_ONLY(columns);
         UNROLL_4
         for (int c = 0; c < BW; c++) {
-            real v[CHUNK], xs[EACH];
+            scalar v[CHUNK], xs[EACH];
             UNROLL
             for (int i = 0; i < CHUNK; i++)
-                v[i] = i0 + i < BH ? READ_ONLY(values + c * LANES + i) : 0;
+                v[i] = i0 + i < BH ? read_scalar(values + c * LANES + i) : ZERO;
             load_row(a, (long long)column * BW + c, first, pairs, xs);
             UNROLL
             for (int i = 0; i < CHUNK; i++)
                 UNROLL
                 for (int j = 0; j < EACH; j++)
-                    sums[i][j] += v[i] * xs[j];
+                    MULTIPLY_ADD(sums[i][j], v[i], xs[j]);
         }
         values += BW * LANES;
     }
@@ -105,14 +105,14 @@ KERNEL(sliced_spmm, sliced_spmm_args, THREADS, 1)
         return;
     const long long start = READ_ONLY(a.offsets + slice);
     const int length = READ_ONLY(a.lengths + line);
-    const real *values = a.values + start * (BW * LANES) + line % HEIGHT * BH + i0;
+    const scalar *values = a.values + start * (BW * LANES) + line % HEIGHT * BH + i0;
     const int *columns = a.columns + start * HEIGHT + line % HEIGHT;
-    real sums[CHUNK][EACH];
+    scalar sums[CHUNK][EACH];
     UNROLL
     for (int i = 0; i < CHUNK; i++)
         UNROLL
         for (int j = 0; j < EACH; j++)
-            sums[i][j] = 0;
+            sums[i][j] = ZERO;
     if (PAIRS && a.aligned)
         multiply(&a, values, columns, length, i0, first, PAIRS, sums);
     else

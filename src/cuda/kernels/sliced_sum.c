@@ -15,7 +15,7 @@ int64_t tess_sliced_launch_sum(const tess_cuda_problem *problem, const tess_slic
     TESS_CUDA_INTEGERS(run, panel->cut_rows, panel->cut_long);
     TESS_CUDA_POINTERS(run, call->workspace, call->y);
     TESS_CUDA_INTEGERS(run, problem->rows);
-    TESS_CUDA_NUMBERS(run, call->alpha, call->beta);
+    tess_cuda_add_factors(run, problem, call);
     TESS_CUDA_POINTERS(run, call->w, dot_part);
     return grid;
 }

@@ -13,21 +13,21 @@
 typedef struct sliced_sum_args {
     const int *cut_row, *cut_slots;
     long long cut_rows, cut_long;
-    const real *slots;
-    real *y;
+    const scalar *slots;
+    scalar *y;
     long long rows;
-    double alpha, beta;
-    const real *w;
+    factor alpha, beta;
+    const scalar *w;
     double *dot_part;
 } sliced_sum_args;
 
 /* Writes y and returns the row's part of the dot product. */
-DEVICE double put_row(const sliced_sum_args *a, long long row, real sum)
+DEVICE double put_row(const sliced_sum_args *a, long long row, scalar sum)
 {
     if (row >= a->rows)
         return 0;
     const long long at = y_place(row, a->rows);
-    const real result = scaled(a->alpha, sum, a->beta, a->y, at);
+    const scalar result = scaled(a->alpha, sum, a->beta, a->y, at);
     a->y[at] = result;
 #if DOT
     if (a->dot_part)
@@ -38,7 +38,7 @@ DEVICE double put_row(const sliced_sum_args *a, long long row, real sum)
 
 KERNEL(sliced_sum, sliced_sum_args, SUM_THREADS, 1)
 {
-    SHARED(real, parts, SUM_THREADS);
+    SHARED(scalar, parts, SUM_THREADS);
     double product = 0;
     if (blockIdx.x < a.cut_long) {
         const int first = READ_ONLY(a.cut_slots + blockIdx.x);
@@ -46,7 +46,7 @@ KERNEL(sliced_sum, sliced_sum_args, SUM_THREADS, 1)
         const int i = (int)threadIdx.x % SUM_ROWS, q = (int)threadIdx.x / SUM_ROWS;
         WAIT_FOR_LAST();
         for (int i0 = 0; i0 < BH; i0 += SUM_ROWS) {
-            real sum = 0;
+            scalar sum = ZERO;
             if (i0 + i < BH && q < SUM_PARTS)
                 sum = add_segments(a.slots, i0 + i, first + q, end, SUM_PARTS);
             parts[threadIdx.x] = sum;
@@ -54,7 +54,7 @@ KERNEL(sliced_sum, sliced_sum_args, SUM_THREADS, 1)
             for (int width = SUM_PARTS, half; width > 1; width = half) {
                 half = (width + 1) / 2;
                 if (q + half < width)
-                    parts[threadIdx.x] += parts[threadIdx.x + half * SUM_ROWS];
+                    ADD_TO(parts[threadIdx.x], parts[threadIdx.x + half * SUM_ROWS]);
                 __syncthreads();
             }
             if (q == 0 && i0 + i < BH)

@@ -71,6 +71,9 @@ enum {
 /* The shapes of a problem's list. */
 tess_fbcsr_options tess_cuda_shapes_of(const tess_cuda_problem *problem);
 
+/* The macros of scalar.cuh, "-DREAL=8": what every defines text begins with. */
+void tess_cuda_scalar_defines(tess_type type, bool conjugate, char *text, size_t size);
+
 enum { TESS_CUDA_GATHER = 256 }; /* threads of a layout's gather */
 
 /* Appends an array. */
@@ -100,3 +103,13 @@ static inline void tess_cuda_add_args(tess_cuda_launch *launch, const void *args
 #define TESS_CUDA_POINTERS(launch, ...) TESS_CUDA_ADD(launch, uint64_t, __VA_ARGS__)
 #define TESS_CUDA_INTEGERS(launch, ...) TESS_CUDA_ADD(launch, int64_t, __VA_ARGS__)
 #define TESS_CUDA_NUMBERS(launch, ...) TESS_CUDA_ADD(launch, double, __VA_ARGS__)
+
+/* Appends alpha and beta, in the width that scalar.cuh's `factor` has for the problem's type. */
+static inline void tess_cuda_add_factors(tess_cuda_launch *launch, const tess_cuda_problem *problem,
+                                         const tess_cuda_call *call)
+{
+    if (tess_is_complex(problem->type))
+        TESS_CUDA_NUMBERS(launch, call->alpha, call->alpha_im, call->beta, call->beta_im);
+    else
+        TESS_CUDA_NUMBERS(launch, call->alpha, call->beta);
+}

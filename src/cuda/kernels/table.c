@@ -1,5 +1,5 @@
 /* The kernel table, parameters as text, and the walk over a tuning space. */
-#include "cuda/kernels/table.h"
+#include "cuda/kernels/support.h"
 
 #define TESS_CUDA_KERNEL(stem) extern const tess_cuda_kernel tess_cuda_kernel_##stem;
 #include "cuda/kernels/kernels.def"
@@ -20,6 +20,21 @@ const tess_cuda_kernel *tess_cuda_kernel_find(const char *name)
     return NULL;
 }
 
+tess_status tess_cuda_takes(tess_ctx *ctx, const tess_cuda_kernel *kernel, tess_type type)
+{
+    char what[64];
+    if (kernel->complex)
+        return TESS_OK;
+    snprintf(what, sizeof what, "kernel '%s'", kernel->name);
+    return tess_refuse_complex(ctx, what, type);
+}
+
+bool tess_cuda_fits(const tess_cuda_kernel *kernel, const tess_cuda_problem *problem,
+                    const int *params)
+{
+    return (kernel->complex || !tess_is_complex(problem->type)) && kernel->fits(problem, params);
+}
+
 bool tess_cuda_kernel_by_fields(const tess_cuda_kernel *kernel, const tess_cuda_problem *problem)
 {
     const bool whole =
@@ -31,6 +46,7 @@ bool tess_cuda_kernel_by_fields(const tess_cuda_kernel *kernel, const tess_cuda_
 void tess_cuda_problem_of(const tess_matrix *A, tess_cuda_problem *problem)
 {
     problem->type = A->type;
+    problem->conjugate = false;
     problem->block_height = A->block_height;
     problem->block_width = A->block_width;
     problem->rows = A->rows;
@@ -42,6 +58,13 @@ void tess_cuda_problem_of(const tess_matrix *A, tess_cuda_problem *problem)
     problem->row_major = 0;
     problem->longest_row = tess_matrix_longest_row(A);
     problem->scattered = tess_matrix_scattered(A);
+}
+
+void tess_cuda_scalar_defines(tess_type type, bool conjugate, char *text, size_t size)
+{
+    const bool complex = tess_is_complex(type);
+    snprintf(text, size, "-DREAL=%d%s%s", (int)tess_type_size(tess_real_type(type)),
+             complex ? " -DCOMPLEX=1" : "", complex && conjugate ? " -DCONJUGATE=1" : "");
 }
 
 void tess_cuda_params_write(const tess_cuda_kernel *kernel, const int *params, char *text,
@@ -110,11 +133,11 @@ bool tess_cuda_params_next(const tess_cuda_kernel *kernel, const tess_cuda_probl
         for (int i = 0; i < kernel->param_count; i++)
             if (!kernel->params[i].worth || kernel->params[i].worth(problem))
                 params[i] = kernel->params[i].values[0];
-        if (kernel->fits(problem, params))
+        if (tess_cuda_fits(kernel, problem, params))
             return true;
     }
     while (step(kernel, problem, params))
-        if (kernel->fits(problem, params))
+        if (tess_cuda_fits(kernel, problem, params))
             return true;
     return false;
 }

@@ -50,6 +50,7 @@ typedef struct tess_cuda_problem {
     int64_t l2_bytes;     /* of the device; 0: unknown */
     bool evict_first;     /* too large to stay in L2 beside a solver's vectors: is to leave first */
     int vectors, row_major;        /* SpMM: right-hand sides and their order; 1 and 0 otherwise */
+    bool conjugate;                /* of complex types: the conjugate of the matrix is multiplied */
     bool fields;                   /* x, y and w are by fields (fields.cuh) */
     char shapes[TESS_CUDA_SHAPES]; /* format fbcsr (backend/shapes.h); "": not looked for */
 } tess_cuda_problem;
@@ -68,8 +69,9 @@ typedef struct tess_cuda_call {
     uint64_t workspace;
     uint64_t x, y;
     double alpha, beta;
-    uint64_t w, dot;  /* SPMV_DOT: w of rows scalars (0: y itself), one double */
-    int64_t ldx, ldy; /* SPMM */
+    double alpha_im, beta_im; /* imaginary parts, of complex types */
+    uint64_t w, dot;          /* SPMV_DOT: w of rows scalars (0: y itself), one double */
+    int64_t ldx, ldy;         /* SPMM */
 } tess_cuda_call;
 
 typedef union tess_cuda_arg {
@@ -122,6 +124,8 @@ typedef struct tess_cuda_kernel {
     bool (*by_fields)(const tess_cuda_problem *problem);
     /* Guessed before others: it reaches the memory's speed at every block size. */
     bool preferred;
+    /* Takes complex scalars (scalar.cuh). Others are never asked about complex problems. */
+    bool complex;
     /* Its layout extracts shapes (format fbcsr): they are chosen for the matrix or come with the
      * parameters, and the candidate is priced with them. */
     bool takes_shapes;
@@ -130,8 +134,9 @@ typedef struct tess_cuda_kernel {
     bool keeps_shapes;
     /* The model's curve that its time is predicted by; NULL: one of its own name. */
     const char *class_name;
-    /* "-DREAL=8 -DBH=3 ...": may depend on type, block size, whether cols is a multiple of the
-     * block width, arch, vectors, row_major, fields and shapes, and the parameters, but on no other
+    /* "-DREAL=8 -DBH=3 ...": may depend on type, conjugate, block size, whether cols is a multiple
+     * of the block width, arch, vectors, row_major, fields and shapes, and the parameters, but on
+     * no other
      * size: one variant serves all matrices alike in these. */
     void (*defines)(const tess_cuda_problem *problem, const int *params, char *text, size_t size);
     /* The name of the layout that it reads (layout.h). */
@@ -148,6 +153,13 @@ typedef struct tess_cuda_kernel {
 /* All kernels, in the order of kernels.def. */
 extern const tess_cuda_kernel *const tess_cuda_kernels[];
 extern const int tess_cuda_kernel_count;
+
+/* TESS_ERR_UNSUPPORTED, with a sentence, where the kernel does not take matrices of this type. */
+tess_status tess_cuda_takes(tess_ctx *ctx, const tess_cuda_kernel *kernel, tess_type type);
+
+/* Whether the kernel takes the problem's type, and the parameters fit. */
+bool tess_cuda_fits(const tess_cuda_kernel *kernel, const tess_cuda_problem *problem,
+                    const int *params);
 
 /* NULL when there is none. */
 const tess_cuda_kernel *tess_cuda_kernel_find(const char *name);

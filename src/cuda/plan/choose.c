@@ -19,7 +19,7 @@ static const tess_cuda_kernel *guess(const tess_cuda_problem *problem, tess_cuda
             if (kernel->op != op || turn != pass || (format && strcmp(kernel->format, format) != 0))
                 continue;
             kernel->guess(problem, params);
-            if (kernel->fits(problem, params) && skip-- == 0)
+            if (tess_cuda_fits(kernel, problem, params) && skip-- == 0)
                 return kernel;
         }
     }
@@ -56,6 +56,7 @@ static tess_status does_not_fit(tess_ctx *ctx, const tess_cuda_kernel *kernel,
                                 const tess_cuda_problem *problem, const int *params)
 {
     char text[256];
+    TESS_TRY(tess_cuda_takes(ctx, kernel, problem->type));
     tess_cuda_params_write(kernel, params, text, sizeof text);
     return tess_fail(ctx, TESS_ERR_UNSUPPORTED,
                      "kernel '%s' with %s does not fit %d x %d blocks of %s on sm_%d", kernel->name,
@@ -83,7 +84,7 @@ tess_status tess_cuda_choose(tess_ctx *ctx, const tess_cuda_problem *problem, te
     }
     if (options->params)
         TESS_TRY(tess_cuda_params_read(ctx, *kernel, options->params, params));
-    if (!(*kernel)->fits(problem, params))
+    if (!tess_cuda_fits(*kernel, problem, params))
         return does_not_fit(ctx, *kernel, problem, params);
     return TESS_OK;
 }
@@ -133,7 +134,7 @@ static tess_status add_around_guess(tess_ctx *ctx, const tess_cuda_kernel *kerne
     char guessed[TESS_CUDA_LAYOUT], layout[TESS_CUDA_LAYOUT];
     int params[TESS_CUDA_PARAMS];
     kernel->guess(problem, params);
-    if (!kernel->fits(problem, params))
+    if (!tess_cuda_fits(kernel, problem, params))
         return TESS_OK;
     TESS_TRY(add(ctx, kernel, problem, params, list));
     kernel->layout_name(problem, params, guessed, sizeof guessed);
@@ -149,7 +150,7 @@ static tess_status add_around_guess(tess_ctx *ctx, const tess_cuda_kernel *kerne
             if (v < 0 || v >= param->count)
                 continue;
             params[i] = param->values[v];
-            if (!kernel->fits(problem, params))
+            if (!tess_cuda_fits(kernel, problem, params))
                 continue;
             kernel->layout_name(problem, params, layout, sizeof layout);
             if (how_far == NEIGHBOURS || strcmp(layout, guessed) == 0)
@@ -202,7 +203,7 @@ static tess_status describe_search(tess_device *device, const tess_matrix *A,
     for (int keeps = 0; keeps < 2; keeps++) {
         tess_cuda_problem *problem = &out->problem[keeps];
         tess_cuda_describe_problem(tess_cuda_of(device), A, problem);
-        if (product->kind == TESS_PRODUCT_SPMV && product->shapes &&
+        if (product->kind == TESS_PRODUCT_SPMV && product->shapes && !tess_is_complex(A->type) &&
             (!keeps || product->effort == TESS_EFFORT_EXHAUSTIVE))
             TESS_TRY(
                 tess_cuda_look_for_shapes(device->ctx, A, !keeps, problem, &out->shapes[keeps]));

@@ -48,3 +48,6 @@ tess_status tess_cuda_idle(tess_ctx *ctx, const tess_matrix *A, const tess_cuda_
 /* ---- cost.c ---- */
 
 tess_status tess_cuda_costs(tess_device *device, const tess_matrix *A, tess_candidates *list);
+/* Of a layout with shapes: what the plan moves and occupies. That is known once the layout is made;
+ * costs() cannot tell. */
+void tess_cuda_price_layout(tess_plan *plan, const tess_cuda_layout *layout);

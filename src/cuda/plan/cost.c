@@ -62,3 +62,12 @@ tess_status tess_cuda_costs(tess_device *device, const tess_matrix *A, tess_cand
     }
     return TESS_OK;
 }
+
+void tess_cuda_price_layout(tess_plan *plan, const tess_cuda_layout *layout)
+{
+    const double vectors = (double)(plan->matrix->rows + plan->matrix->cols);
+    if (!layout->kind->stored)
+        return;
+    plan->memory = (double)tess_cuda_layout_array_bytes(layout);
+    plan->moves = plan->memory + vectors * (double)tess_type_size(plan->matrix->type);
+}

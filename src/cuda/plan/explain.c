@@ -35,7 +35,7 @@ void tess_cuda_explain(tess_plan *plan)
                 "memory  %.4g MB on the device (%.2fx the matrix)\n", 1e-6 * (double)bytes,
                 least > 0 ? (double)bytes / least : 0.0);
     for (const tess_cuda_variant *v = p->variants; v; v = v->next)
-        if (v->kernel == p->kernel && !v->transposed)
+        if (v->kernel == p->kernel && v->operation == TESS_OPERATION_NONE)
             explain_stored(plan, v->resident);
     if (tess_cuda_enter(cuda) != TESS_OK)
         return;

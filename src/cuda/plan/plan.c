@@ -88,9 +88,10 @@ static void drop_variant(tess_cuda_plan *p, tess_cuda_variant *variant)
 }
 
 static tess_status add_variant(tess_cuda_plan *p, const tess_cuda_kernel *kernel, const int *params,
-                               bool transposed, const tess_cuda_problem *problem,
+                               tess_operation operation, const tess_cuda_problem *problem,
                                const tess_cuda_variant **out)
 {
+    const bool transposed = operation != TESS_OPERATION_NONE;
     char layout[TESS_CUDA_LAYOUT];
     kernel->layout_name(problem, params, layout, sizeof layout);
     /* Before code is compiled for nothing. */
@@ -100,7 +101,7 @@ static tess_status add_variant(tess_cuda_plan *p, const tess_cuda_kernel *kernel
     tess_jit_cubin code = {0};
     tess_cuda_variant *variant;
     TESS_TRY(TESS_ALLOC(p->cuda->ctx, 1, &variant));
-    *variant = (tess_cuda_variant){.kernel = kernel, .problem = *problem, .transposed = transposed};
+    *variant = (tess_cuda_variant){.kernel = kernel, .problem = *problem, .operation = operation};
     memcpy(variant->params, params, sizeof variant->params);
     tess_status status;
     TESS_TRY_CLEAN(tess_cuda_variant_load(p->cuda, variant, &code));
@@ -130,7 +131,7 @@ static const tess_cuda_kernel *companion(const tess_cuda_plan *p, tess_cuda_op o
     tess_cuda_problem plain = *problem;
     plain.vectors = 1;
     plain.row_major = 0;
-    if (p->kernel->op == op && p->kernel->fits(problem, p->params)) {
+    if (p->kernel->op == op && tess_cuda_fits(p->kernel, problem, p->params)) {
         memcpy(params, p->params, sizeof p->params);
         return p->kernel;
     }
@@ -146,14 +147,14 @@ static const tess_cuda_kernel *companion(const tess_cuda_plan *p, tess_cuda_op o
                 if (strcmp(kernel->params[a].name, p->kernel->params[b].name) == 0)
                     params[a] = p->params[b];
         kernel->layout_name(problem, params, layout, sizeof layout);
-        if (kernel->fits(problem, params) && strcmp(layout, wanted) == 0)
+        if (tess_cuda_fits(kernel, problem, params) && strcmp(layout, wanted) == 0)
             return kernel;
     }
     return NULL;
 }
 
 /* Adds the first kernel that verification accepts. One that the options name is tried alone. */
-static tess_status add_first_accepted(tess_cuda_plan *p, tess_cuda_op op, bool transposed,
+static tess_status add_first_accepted(tess_cuda_plan *p, tess_cuda_op op, tess_operation operation,
                                       const tess_cuda_problem *problem,
                                       const tess_plan_options *options,
                                       const tess_cuda_variant **out)
@@ -168,7 +169,7 @@ static tess_status add_first_accepted(tess_cuda_plan *p, tess_cuda_op op, bool t
             return tess_fail(p->cuda->ctx, TESS_ERR_DEVICE, "%s", refused.text);
         TESS_TRY(status);
         int before = p->cuda->refused;
-        status = add_variant(p, kernel, params, transposed, problem, out);
+        status = add_variant(p, kernel, params, operation, problem, out);
         if (p->cuda->refused == before || options->kernel)
             return status;
     }
@@ -176,13 +177,15 @@ static tess_status add_first_accepted(tess_cuda_plan *p, tess_cuda_op op, bool t
 
 /* The problem of A or A^T, which predicates see. A^T gets shapes of its own, or A's where none
  * would make A^T faster. */
-static tess_status describe(tess_cuda_plan *p, bool transposed, tess_cuda_problem *problem)
+static tess_status describe(tess_cuda_plan *p, tess_operation operation, tess_cuda_problem *problem)
 {
+    const bool transposed = operation != TESS_OPERATION_NONE;
     tess_fbcsr_options shapes = {0};
     if (transposed)
         TESS_TRY(need_transposed(p));
     const tess_matrix *A = transposed ? p->transposed : &p->matrix;
     tess_cuda_describe_problem(p->cuda, A, problem);
+    problem->conjugate = operation == TESS_OPERATION_CONJUGATE_TRANSPOSE;
     memcpy(problem->shapes, p->shapes, sizeof problem->shapes);
     if (transposed && p->kernel->takes_shapes)
         TESS_TRY(tess_shapes_choose(p->cuda->ctx, A, "", !p->kernel->keeps_shapes, &shapes));
@@ -192,35 +195,35 @@ static tess_status describe(tess_cuda_plan *p, bool transposed, tess_cuda_proble
 }
 
 static const tess_cuda_variant *find_variant(const tess_cuda_plan *p, tess_cuda_op op,
-                                             bool transposed, int vectors, int row_major,
+                                             tess_operation operation, int vectors, int row_major,
                                              bool fields)
 {
     const tess_cuda_variant *v = p->variants;
     while (v &&
-           (v->kernel->op != op || v->transposed != transposed || v->problem.vectors != vectors ||
+           (v->kernel->op != op || v->operation != operation || v->problem.vectors != vectors ||
             v->problem.row_major != row_major || v->problem.fields != fields))
         v = v->next;
     return v;
 }
 
-tess_status tess_cuda_need_variant(tess_cuda_plan *p, tess_cuda_op op, bool transposed, int vectors,
-                                   int row_major, const tess_cuda_variant **out)
+tess_status tess_cuda_need_variant(tess_cuda_plan *p, tess_cuda_op op, tess_operation operation,
+                                   int vectors, int row_major, const tess_cuda_variant **out)
 {
     static const tess_plan_options automatic = {0};
-    const tess_cuda_variant *known = find_variant(p, op, transposed, vectors, row_major, false);
+    const tess_cuda_variant *known = find_variant(p, op, operation, vectors, row_major, false);
     tess_cuda_problem problem;
     int params[TESS_CUDA_PARAMS] = {0};
     if (known) {
         *out = known;
         return TESS_OK;
     }
-    TESS_TRY(describe(p, transposed, &problem));
+    TESS_TRY(describe(p, operation, &problem));
     problem.vectors = vectors;
     problem.row_major = row_major;
     const tess_cuda_kernel *kernel = companion(p, op, &problem, params);
-    if (kernel && add_variant(p, kernel, params, transposed, &problem, out) == TESS_OK)
+    if (kernel && add_variant(p, kernel, params, operation, &problem, out) == TESS_OK)
         return TESS_OK;
-    return add_first_accepted(p, op, transposed, &problem, &automatic, out);
+    return add_first_accepted(p, op, operation, &problem, &automatic, out);
 }
 
 tess_status tess_cuda_need_form(tess_cuda_plan *p, tess_cuda_op op, bool transposed, bool fields,
@@ -229,31 +232,22 @@ tess_status tess_cuda_need_form(tess_cuda_plan *p, tess_cuda_op op, bool transpo
     bool *missing = &p->missing[op][transposed][fields];
     tess_cuda_problem problem;
     int params[TESS_CUDA_PARAMS] = {0};
-    *out = find_variant(p, op, transposed, 1, 0, fields);
+    const tess_operation operation = tess_cuda_operation(transposed);
+    *out = find_variant(p, op, operation, 1, 0, fields);
     if (*out || *missing || p->caller.apply)
         return TESS_OK;
-    TESS_TRY(describe(p, transposed, &problem));
+    TESS_TRY(describe(p, operation, &problem));
     problem.fields = fields;
     const tess_cuda_kernel *kernel = companion(p, op, &problem, params);
     const bool has = kernel && (!fields || tess_cuda_kernel_by_fields(kernel, &problem));
     const tess_kept_error kept = tess_error_keep(p->cuda->ctx);
     const tess_status status =
-        has ? add_variant(p, kernel, params, transposed, &problem, out) : TESS_OK;
+        has ? add_variant(p, kernel, params, operation, &problem, out) : TESS_OK;
     if (status == TESS_ERR_MEMORY)
         return status;
     *missing = !*out;
     tess_error_restore(p->cuda->ctx, &kept);
     return TESS_OK;
-}
-
-/* What a layout with shapes holds is known once it is made: costs() cannot tell. */
-static void price_shapes(tess_plan *plan, const tess_cuda_layout *layout)
-{
-    const double vectors = (double)(plan->matrix->rows + plan->matrix->cols);
-    if (!layout->kind->stored)
-        return;
-    plan->memory = (double)tess_cuda_layout_array_bytes(layout);
-    plan->moves = plan->memory + vectors * (double)tess_type_size(plan->matrix->type);
 }
 
 static tess_status prepare_kernel(tess_plan *plan, tess_cuda_plan *p,
@@ -276,10 +270,10 @@ static tess_status prepare_kernel(tess_plan *plan, tess_cuda_plan *p,
             tess_cuda_choose(p->cuda->ctx, &problem, named->op, options, 0, &p->kernel, p->params));
     } else {
         tess_cuda_op op = named ? named->op : TESS_CUDA_SPMV;
-        TESS_TRY(add_first_accepted(p, op, false, &problem, options, &variant));
+        TESS_TRY(add_first_accepted(p, op, TESS_OPERATION_NONE, &problem, options, &variant));
         p->kernel = variant->kernel;
         memcpy(p->params, variant->params, sizeof p->params);
-        price_shapes(plan, variant->resident->layout);
+        tess_cuda_price_layout(plan, variant->resident->layout);
     }
     int beside[TESS_CUDA_PARAMS] = {0};
     problem.vectors = 2;
@@ -389,5 +383,17 @@ tess_status tess_cuda_host_values(tess_plan *plan)
     tess_cuda_leave(p->cuda);
     if (status == TESS_OK)
         plan->values = p->matrix.values;
+    return status;
+}
+
+tess_status tess_cuda_set_stream(tess_plan *plan, void *stream)
+{
+    tess_cuda_plan *p = tess_cuda_plan_of(plan);
+    TESS_TRY(tess_cuda_enter(p->cuda));
+    /* The old stream may still use staging buffers and workspaces. */
+    tess_status status = TESS_CU(p->cuda, cuStreamSynchronize(p->stream));
+    tess_cuda_leave(p->cuda);
+    if (status == TESS_OK)
+        p->stream = stream ? stream : p->cuda->stream;
     return status;
 }

@@ -67,9 +67,14 @@ tess_status tess_cuda_update_values(tess_plan *plan, const void *values);
 tess_status tess_cuda_host_values(tess_plan *plan);
 void tess_cuda_settle(tess_plan *plan);
 
+static inline tess_operation tess_cuda_operation(bool transpose)
+{
+    return transpose ? TESS_OPERATION_TRANSPOSE : TESS_OPERATION_NONE;
+}
+
 /* The variant for a product, made now if this is the first time. Inside enter/leave. */
-tess_status tess_cuda_need_variant(tess_cuda_plan *p, tess_cuda_op op, bool transposed, int vectors,
-                                   int row_major, const tess_cuda_variant **out);
+tess_status tess_cuda_need_variant(tess_cuda_plan *p, tess_cuda_op op, tess_operation operation,
+                                   int vectors, int row_major, const tess_cuda_variant **out);
 
 /* A form of the plan's kernel that not every kernel has, made now if this is the first time: with a
  * dot product, or with vectors by fields. `op` has one vector. NULL: there is none on the plan's
@@ -131,6 +136,12 @@ tess_status tess_cuda_fields_multiply(tess_plan *plan, const tess_fields_product
                                       bool *done);
 tess_status tess_cuda_spmm(tess_plan *plan, int k, tess_block_order order, double alpha,
                            const void *X, int64_t ldx, double beta, void *Y, int64_t ldy);
+/* Those of complex matrices. */
+extern const tess_complex_products tess_cuda_complex_products;
+
+/* Kernels load a complex scalar at once, so it lies at a multiple of its size. `what` is in device
+ * memory. */
+tess_status tess_cuda_check_aligned(const tess_cuda_plan *p, const char *what, cu_pointer address);
 
 /* X and Y of a product with k vectors where the device finds them: call->x and y, from beta, ldx
  * and ldy. Vectors in host memory are copied; tess_cuda_return_vectors brings such a Y back, and

@@ -29,16 +29,16 @@ tess_status tess_cuda_refuse_capture(tess_cuda_plan *p, const char *message)
     return capturing ? tess_fail(p->cuda->ctx, TESS_ERR_UNSUPPORTED, "%s", message) : TESS_OK;
 }
 
-tess_status tess_cuda_set_stream(tess_plan *plan, void *stream)
+tess_status tess_cuda_check_aligned(const tess_cuda_plan *p, const char *what, cu_pointer address)
 {
-    tess_cuda_plan *p = tess_cuda_plan_of(plan);
-    TESS_TRY(tess_cuda_enter(p->cuda));
-    /* The old stream may still use staging buffers and workspaces. */
-    tess_status status = TESS_CU(p->cuda, cuStreamSynchronize(p->stream));
-    tess_cuda_leave(p->cuda);
-    if (status == TESS_OK)
-        p->stream = stream ? stream : p->cuda->stream;
-    return status;
+    const tess_type type = p->matrix.type;
+    const size_t size = tess_type_size(type);
+    if (!tess_is_complex(type) || address % size == 0)
+        return TESS_OK;
+    return tess_fail(p->cuda->ctx, TESS_ERR_ARGUMENT,
+                     "%s of %s in device memory must lie at a multiple of %zu bytes: 0x%llx is not "
+                     "one",
+                     what, tess_type_name(type), size, (unsigned long long)address);
 }
 
 /* The address of a vector on the device. A host vector gets a staging buffer, filled if `read`, and
@@ -49,7 +49,7 @@ static tess_status locate(tess_cuda_plan *p, int which, const void *vector, size
     *staged = bytes > 0 && !tess_cuda_on_device(p->cuda, vector);
     *address = tess_cuda_address(vector);
     if (!*staged)
-        return TESS_OK;
+        return bytes > 0 ? tess_cuda_check_aligned(p, "a vector", *address) : TESS_OK;
     TESS_TRY(tess_cuda_refuse_capture(
         p, "the stream is being captured: only vectors in device memory can be used, and only in "
            "products this plan has run before"));
@@ -66,32 +66,38 @@ static tess_status deliver(tess_cuda_plan *p, void *y, size_t bytes, bool staged
     return tess_cuda_download(p->cuda, y, p->stage[TESS_STAGE_Y], bytes, p->stream);
 }
 
-/* y = alpha A x + beta y, vectors on the device. `form`: the variant for vectors by fields; NULL:
- * they are not. */
-static tess_status run_spmv(tess_cuda_plan *p, bool transposed, const tess_cuda_variant *form,
-                            tess_cuda_call *call)
+/* y = alpha op(A) x + beta y, vectors on the device. `form`: the variant for vectors by fields;
+ * NULL: they are not. */
+static tess_status run_spmv(tess_cuda_plan *p, tess_operation operation,
+                            const tess_cuda_variant *form, tess_cuda_call *call)
 {
     if (p->caller.apply)
-        return tess_cuda_multiply_operator(p, transposed, call);
+        return tess_cuda_multiply_operator(p, operation != TESS_OPERATION_NONE, call);
     if (!form)
-        TESS_TRY(tess_cuda_need_variant(p, TESS_CUDA_SPMV, transposed, 1, 0, &form));
+        TESS_TRY(tess_cuda_need_variant(p, TESS_CUDA_SPMV, operation, 1, 0, &form));
     return tess_cuda_run(p->cuda, form, call, p->stream);
 }
 
-/* y = alpha A x + beta y, A or its transpose. */
-static tess_status multiply(tess_cuda_plan *p, bool transposed, const tess_cuda_variant *form,
-                            double alpha, const void *x, double beta, void *y)
+static bool reads_y(const tess_cuda_call *call)
 {
+    return call->beta != 0 || call->beta_im != 0;
+}
+
+/* y = alpha op(A) x + beta y. */
+static tess_status multiply(tess_cuda_plan *p, tess_operation operation,
+                            const tess_cuda_variant *form, const void *x, void *y,
+                            tess_cuda_call call)
+{
+    const bool transposed = operation != TESS_OPERATION_NONE;
     size_t size = tess_type_size(p->matrix.type);
     size_t x_bytes = size * (size_t)(transposed ? p->matrix.rows : p->matrix.cols);
     size_t y_bytes = size * (size_t)(transposed ? p->matrix.cols : p->matrix.rows);
     if (y_bytes == 0)
         return TESS_OK;
-    tess_cuda_call call = {.alpha = alpha, .beta = beta};
     bool x_staged, y_staged;
     TESS_TRY(locate(p, TESS_STAGE_X, x, x_bytes, true, &call.x, &x_staged));
-    TESS_TRY(locate(p, TESS_STAGE_Y, y, y_bytes, beta != 0, &call.y, &y_staged));
-    TESS_TRY(run_spmv(p, transposed, form, &call));
+    TESS_TRY(locate(p, TESS_STAGE_Y, y, y_bytes, reads_y(&call), &call.y, &y_staged));
+    TESS_TRY(run_spmv(p, operation, form, &call));
     return deliver(p, y, y_bytes, y_staged);
 }
 
@@ -99,7 +105,8 @@ tess_status tess_cuda_spmv(tess_plan *plan, double alpha, const void *x, double 
 {
     tess_cuda_plan *p = tess_cuda_plan_of(plan);
     TESS_TRY(tess_cuda_enter(p->cuda));
-    return tess_cuda_leave_with(p->cuda, multiply(p, false, NULL, alpha, x, beta, y));
+    return tess_cuda_leave_with(p->cuda, multiply(p, TESS_OPERATION_NONE, NULL, x, y,
+                                                  (tess_cuda_call){.alpha = alpha, .beta = beta}));
 }
 
 tess_status tess_cuda_spmv_transpose(tess_plan *plan, double alpha, const void *x, double beta,
@@ -107,17 +114,29 @@ tess_status tess_cuda_spmv_transpose(tess_plan *plan, double alpha, const void *
 {
     tess_cuda_plan *p = tess_cuda_plan_of(plan);
     TESS_TRY(tess_cuda_enter(p->cuda));
-    return tess_cuda_leave_with(p->cuda, multiply(p, true, NULL, alpha, x, beta, y));
+    return tess_cuda_leave_with(p->cuda, multiply(p, TESS_OPERATION_TRANSPOSE, NULL, x, y,
+                                                  (tess_cuda_call){.alpha = alpha, .beta = beta}));
 }
 
 /* ---- with a dot product ---- */
+
+/* Bytes of a sum: one double, of complex vectors two. */
+static size_t sum_bytes(const tess_cuda_plan *p)
+{
+    return tess_is_complex(p->matrix.type) ? sizeof(tess_complex) : sizeof(double);
+}
 
 /* Memory for the partial sums of a dot product and, behind them, its result. */
 static tess_status need_scratch(tess_cuda_plan *p)
 {
     return p->dot_scratch ? TESS_OK
-                          : tess_cuda_alloc(p->cuda, (DOT_BLOCKS + 1) * sizeof(double),
+                          : tess_cuda_alloc(p->cuda, (DOT_BLOCKS + 1) * sum_bytes(p),
                                             "a dot product", &p->dot_scratch);
+}
+
+static cu_pointer scratch_result(const tess_cuda_plan *p)
+{
+    return p->dot_scratch + DOT_BLOCKS * sum_bytes(p);
 }
 
 /* result = w . y by dot.cu, for plans whose kernel has no fused form. */
@@ -127,8 +146,8 @@ static tess_status run_dot(tess_cuda_plan *p, cu_pointer w, cu_pointer y, cu_poi
     char defines[64];
     cu_function partial, final;
     TESS_TRY(need_scratch(p));
-    (void)snprintf(defines, sizeof defines, "-DREAL=%zu -DTHREADS=%d",
-                   tess_type_size(p->matrix.type), DOT_THREADS);
+    tess_cuda_scalar_defines(p->matrix.type, false, defines, sizeof defines);
+    tess_append(defines, sizeof defines, " -DTHREADS=%d", DOT_THREADS);
     TESS_TRY(tess_cuda_helper(cuda, "dot.cu", defines, "dot_partial", &partial));
     TESS_TRY(tess_cuda_helper(cuda, "dot.cu", defines, "dot_final", &final));
     tess_cuda_launch run;
@@ -153,7 +172,7 @@ static tess_status run_spmv_dot(tess_cuda_plan *p, const tess_cuda_variant *form
     TESS_TRY(tess_cuda_need_form(p, TESS_CUDA_SPMV_DOT, false, form != NULL, &variant));
     if (variant)
         return tess_cuda_run(p->cuda, variant, call, p->stream);
-    TESS_TRY(run_spmv(p, false, form, call));
+    TESS_TRY(run_spmv(p, TESS_OPERATION_NONE, form, call));
     return run_dot(p, call->w ? call->w : call->y, call->y, call->dot);
 }
 
@@ -178,7 +197,7 @@ static tess_status spmv_dot(tess_cuda_plan *p, const tess_cuda_variant *form, do
         TESS_TRY(locate(p, TESS_STAGE_W, w, y_bytes, true, &call.w, &w_staged));
     if (!dot_here) {
         TESS_TRY(need_scratch(p));
-        call.dot = p->dot_scratch + DOT_BLOCKS * sizeof(double);
+        call.dot = scratch_result(p);
     }
     TESS_TRY(run_spmv_dot(p, form, &call));
     if (!dot_here)
@@ -186,12 +205,14 @@ static tess_status spmv_dot(tess_cuda_plan *p, const tess_cuda_variant *form, do
     return deliver(p, y, y_bytes, y_staged);
 }
 
-static tess_status plain_dot(tess_cuda_plan *p, cu_pointer x, cu_pointer y, double *dot)
+/* x . y or x^H y, which goes to the host's or the device's `dot`. */
+static tess_status plain_dot(tess_cuda_plan *p, cu_pointer x, cu_pointer y, void *dot)
 {
+    if (tess_cuda_on_device(p->cuda, dot))
+        return run_dot(p, x, y, tess_cuda_address(dot));
     TESS_TRY(need_scratch(p));
-    const cu_pointer result = p->dot_scratch + DOT_BLOCKS * sizeof(double);
-    TESS_TRY(run_dot(p, x, y, result));
-    return tess_cuda_download(p->cuda, dot, result, sizeof *dot, p->stream);
+    TESS_TRY(run_dot(p, x, y, scratch_result(p)));
+    return tess_cuda_download(p->cuda, dot, scratch_result(p), sum_bytes(p), p->stream);
 }
 
 tess_status tess_cuda_dot(tess_plan *plan, const void *x, const void *y, double *dot)
@@ -230,7 +251,8 @@ static tess_status fields_multiply(tess_cuda_plan *p, const tess_fields_product 
     if (!form)
         return TESS_OK;
     return f->dot ? spmv_dot(p, form, f->alpha, f->x, f->beta, f->y, f->w, f->dot)
-                  : multiply(p, f->transpose, form, f->alpha, f->x, f->beta, f->y);
+                  : multiply(p, tess_cuda_operation(f->transpose), form, f->x, f->y,
+                             (tess_cuda_call){.alpha = f->alpha, .beta = f->beta});
 }
 
 tess_status tess_cuda_fields_multiply(tess_plan *plan, const tess_fields_product *product,
@@ -251,14 +273,14 @@ static tess_status run_vectors(tess_cuda_plan *p, int vectors, bool row_major, t
     size_t size = tess_type_size(p->matrix.type);
     bool single = vectors == 1 && (!row_major || (call->ldx == 1 && call->ldy == 1));
     if (!single) {
-        tess_status status =
-            tess_cuda_need_variant(p, TESS_CUDA_SPMM, false, vectors, row_major, &variant);
+        tess_status status = tess_cuda_need_variant(p, TESS_CUDA_SPMM, TESS_OPERATION_NONE, vectors,
+                                                    row_major, &variant);
         if (status == TESS_OK)
             return tess_cuda_run(p->cuda, variant, call, stream);
         if (status != TESS_ERR_UNSUPPORTED || row_major)
             return status;
     }
-    TESS_TRY(tess_cuda_need_variant(p, TESS_CUDA_SPMV, false, 1, 0, &variant));
+    TESS_TRY(tess_cuda_need_variant(p, TESS_CUDA_SPMV, TESS_OPERATION_NONE, 1, 0, &variant));
     for (int v = 0; v < vectors; v++) {
         tess_cuda_call one = *call;
         one.x += (uint64_t)(v * call->ldx) * size;
@@ -297,8 +319,7 @@ tess_status tess_cuda_bring_vectors(tess_cuda_plan *p, int k, bool row_major, co
     bool x_staged;
     *back = (tess_cuda_return){.y = Y, .bytes = size * (size_t)y_count};
     TESS_TRY(locate(p, TESS_STAGE_X, X, size * (size_t)x_count, true, &call->x, &x_staged));
-    return locate(p, TESS_STAGE_Y, Y, back->bytes, call->beta != 0 || gaps, &call->y,
-                  &back->staged);
+    return locate(p, TESS_STAGE_Y, Y, back->bytes, reads_y(call) || gaps, &call->y, &back->staged);
 }
 
 tess_status tess_cuda_return_vectors(tess_cuda_plan *p, const tess_cuda_return *back)
@@ -325,3 +346,55 @@ tess_status tess_cuda_spmm(tess_plan *plan, int k, tess_block_order order, doubl
     TESS_TRY(tess_cuda_enter(p->cuda));
     return tess_cuda_leave_with(p->cuda, spmm(p, k, order == TESS_ORDER_ROW_MAJOR, X, Y, &call));
 }
+
+/* ---- of complex matrices ---- */
+
+static tess_cuda_call with_factors(tess_complex alpha, tess_complex beta)
+{
+    return (tess_cuda_call){
+        .alpha = alpha.re, .alpha_im = alpha.im, .beta = beta.re, .beta_im = beta.im};
+}
+
+static tess_status complex_spmv(tess_plan *plan, tess_operation operation, tess_complex alpha,
+                                const void *x, tess_complex beta, void *y)
+{
+    tess_cuda_plan *p = tess_cuda_plan_of(plan);
+    TESS_TRY(tess_cuda_enter(p->cuda));
+    return tess_cuda_leave_with(p->cuda,
+                                multiply(p, operation, NULL, x, y, with_factors(alpha, beta)));
+}
+
+static tess_status complex_spmm(tess_plan *plan, int k, tess_block_order order, tess_complex alpha,
+                                const void *X, int64_t ldx, tess_complex beta, void *Y, int64_t ldy)
+{
+    tess_cuda_plan *p = tess_cuda_plan_of(plan);
+    tess_cuda_call call = with_factors(alpha, beta);
+    call.ldx = ldx;
+    call.ldy = ldy;
+    TESS_TRY(tess_cuda_enter(p->cuda));
+    return tess_cuda_leave_with(p->cuda, spmm(p, k, order == TESS_ORDER_ROW_MAJOR, X, Y, &call));
+}
+
+/* Vectors in host memory are copied to the device, y even where a product has just left it there.
+ */
+static tess_status locate_and_dot(tess_cuda_plan *p, const void *x, const void *y,
+                                  tess_complex *dot)
+{
+    const size_t bytes = tess_type_size(p->matrix.type) * (size_t)p->matrix.rows;
+    cu_pointer w, other;
+    bool staged;
+    TESS_TRY(locate(p, TESS_STAGE_Y, y, bytes, true, &other, &staged));
+    w = other;
+    if (x != y)
+        TESS_TRY(locate(p, TESS_STAGE_W, x, bytes, true, &w, &staged));
+    return plain_dot(p, w, other, dot);
+}
+
+static tess_status complex_dot(tess_plan *plan, const void *x, const void *y, tess_complex *dot)
+{
+    tess_cuda_plan *p = tess_cuda_plan_of(plan);
+    TESS_TRY(tess_cuda_enter(p->cuda));
+    return tess_cuda_leave_with(p->cuda, locate_and_dot(p, x, y, dot));
+}
+
+const tess_complex_products tess_cuda_complex_products = {complex_spmv, complex_spmm, complex_dot};

@@ -42,6 +42,7 @@ tess_status tess_cuda_take_shapes(tess_ctx *ctx, const tess_matrix *A,
     const tess_cuda_kernel *kernel = asked_for(options);
     if (!kernel)
         return TESS_OK;
+    TESS_TRY(tess_cuda_takes(ctx, kernel, A->type));
     if (A->block_height != 1 || A->block_width != 1)
         return tess_fail(ctx, TESS_ERR_UNSUPPORTED,
                          "format %s is made from 1 x 1 blocks, the matrix has %d x %d",

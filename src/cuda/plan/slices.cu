@@ -2,7 +2,7 @@
  * from there to the matrix's order: a thread block a slice, a thread a stored scalar. Padding becomes
  * 0. columns copies block columns to the matrix's order, a thread a stored block.
  *
- *   REAL  bytes of a scalar (8 or 4)      THREADS  threads a thread block      BACK  0 or 1
+ *   REAL, COMPLEX  the scalar (scalar.cuh)    THREADS  threads a thread block    BACK  0 or 1
  */
 #include "common.cuh"
 
@@ -10,8 +10,8 @@ typedef struct slices_args {
     const long long *offsets; /* of slices, in groups */
     const int *lengths;       /* of lines, in blocks */
     const long long *starts;  /* of lines: the first block in the matrix's order */
-    real *values;
-    real *given; /* in the matrix's order */
+    scalar *values;
+    scalar *given; /* in the matrix's order */
     long long lines; /* a slice */
     long long block_height, block_width;
     long long vector; /* scalars along the row that lie together */
@@ -25,20 +25,20 @@ KERNEL(slices, slices_args, THREADS, 1)
     const unsigned vector = (unsigned)a.vector, lanes = (unsigned)a.lines * height;
     const long long group = a.group * width * lanes;
     const unsigned count = (unsigned)((a.offsets[slice + 1] - first) * group);
-    real *values = a.values + first * group;
+    scalar *values = a.values + first * group;
     for (unsigned at = threadIdx.x; at < count; at += THREADS) {
         const unsigned pack = at / vector, lane = pack % lanes;
         const unsigned entry = pack / lanes * vector + at % vector; /* of the scalar row */
         const unsigned block = entry / width;
         const long long line = slice * a.lines + lane / height;
         const long long from = ((a.starts[line] + block) * width + entry % width) * height;
-        real *given = a.given + from + lane % height;
+        scalar *given = a.given + from + lane % height;
         const int inside = block < (unsigned)a.lengths[line];
 #if BACK
         if (inside)
             *given = values[at];
 #else
-        values[at] = inside ? *given : 0;
+        values[at] = inside ? *given : ZERO;
 #endif
     }
 }

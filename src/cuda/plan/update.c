@@ -29,17 +29,29 @@ static void number_short(void *out, const void *none, int64_t i)
     ((uint32_t *)out)[i] = (uint32_t)i + 1;
 }
 
+static void number_pair(void *out, const void *none, int64_t i)
+{
+    (void)none;
+    ((uint64_t *)out)[2 * i] = (uint64_t)i + 1;
+    ((uint64_t *)out)[2 * i + 1] = 0;
+}
+
 /* 1 .. count, in words as wide as a scalar. */
 static tess_status number_scalars(tess_ctx *ctx, int64_t count, size_t size, void **out)
 {
     TESS_TRY(tess_alloc_bytes(ctx, count, size, out));
-    tess_for_each(ctx, count, 0, size == 8 ? number_long : number_short, *out, NULL);
+    tess_for_each(ctx, count, 0,
+                  size == 16  ? number_pair
+                  : size == 8 ? number_long
+                              : number_short,
+                  *out, NULL);
     return TESS_OK;
 }
 
 static int64_t number_at(const void *numbers, size_t size, int64_t i)
 {
-    return size == 8 ? (int64_t)((const uint64_t *)numbers)[i] : ((const uint32_t *)numbers)[i];
+    return size == 4 ? ((const uint32_t *)numbers)[i]
+                     : (int64_t)((const uint64_t *)numbers)[i * (int64_t)(size / 8)];
 }
 
 struct compare_runs {
@@ -151,8 +163,8 @@ static tess_status load_gather(tess_cuda_plan *p, const tess_cuda_layout_kind *k
                                const char *entry, cu_function *function)
 {
     char defines[64];
-    (void)snprintf(defines, sizeof defines, "-DREAL=%zu -DTHREADS=%d -DBACK=%d",
-                   tess_type_size(p->matrix.type), TESS_CUDA_GATHER, back);
+    tess_cuda_scalar_defines(p->matrix.type, false, defines, sizeof defines);
+    tess_append(defines, sizeof defines, " -DTHREADS=%d -DBACK=%d", TESS_CUDA_GATHER, back);
     return tess_cuda_helper(p->cuda, kind->gather_source, defines, entry, function);
 }
 
@@ -199,8 +211,9 @@ cleanup:
 static tess_status load_code(tess_cuda_plan *p, bool wide)
 {
     char defines[96];
-    (void)snprintf(defines, sizeof defines, "-DREAL=%zu -DINDEX=%d -DTHREADS=%d -DEACH=%d",
-                   tess_type_size(p->matrix.type), wide ? 8 : 4, THREADS, EACH);
+    tess_cuda_scalar_defines(p->matrix.type, false, defines, sizeof defines);
+    tess_append(defines, sizeof defines, " -DINDEX=%d -DTHREADS=%d -DEACH=%d", wide ? 8 : 4,
+                THREADS, EACH);
     return tess_cuda_helper(p->cuda, "update.cu", defines, "update", &p->update);
 }
 
@@ -249,6 +262,7 @@ tess_status tess_cuda_update_on_device(tess_cuda_plan *p, const void *values)
 {
     int64_t stored = tess_matrix_stored(&p->matrix);
     bool wide = stored >= UINT32_MAX;
+    TESS_TRY(tess_cuda_check_aligned(p, "values", tess_cuda_address(values)));
     if (wide && p->matrix.type == TESS_F32)
         return tess_fail(p->cuda->ctx, TESS_ERR_UNSUPPORTED,
                          "tess_plan_update_values: %lld f32 scalars are too many to be taken from "

@@ -4,7 +4,7 @@
  *
  *     from = map[run] + (q / inner) * outer_stride + (q % inner) * inner_stride,  inner = 2^shift
  *
- *   REAL   bytes of a scalar (8 or 4)      INDEX  bytes of a number of the map (8 or 4)
+ *   REAL, COMPLEX  the scalar (scalar.cuh)      INDEX  bytes of a number of the map (8 or 4)
  *   THREADS, EACH  threads a thread block, elements a thread: a thread block writes consecutive
  *          values, whose sources lie in few cache lines
  */
@@ -17,9 +17,9 @@ typedef unsigned place;
 #endif
 
 typedef struct update_args {
-    real *values;
+    scalar *values;
     const place *map;
-    const real *given;
+    const scalar *given;
     long long count, run, shift, inner_stride, outer_stride;
     unsigned long long reciprocal; /* 2^64 / run, rounded up; unused when run is 1 */
 } update_args;
@@ -48,10 +48,10 @@ KERNEL(update, update_args, THREADS, 1)
             run++;
         }
     }
-    real value[EACH];
+    scalar value[EACH];
     UNROLL
     for (int u = 0; u < EACH; u++)
-        value[u] = from[u] > 0 ? READ_ONLY(a.given + (from[u] - 1)) : 0;
+        value[u] = from[u] > 0 ? read_scalar(a.given + (from[u] - 1)) : ZERO;
     UNROLL
     for (int u = 0; u < EACH; u++)
         if (first + u * THREADS < a.count)

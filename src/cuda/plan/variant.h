@@ -10,7 +10,7 @@ typedef struct tess_cuda_variant {
     const tess_cuda_kernel *kernel;
     tess_cuda_problem problem;
     int params[TESS_CUDA_PARAMS];
-    bool transposed;
+    tess_operation operation; /* on the plan's matrix */
     tess_cuda_resident *resident;
     cu_module module;
     int functions;

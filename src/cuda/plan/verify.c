@@ -12,6 +12,13 @@
 
 enum { SEED = 20090215, LONG_ROW = 200, SCALARS = 8192 };
 
+/* Reals take its real part. */
+static tess_complex random_scalar(uint64_t seed, int64_t i)
+{
+    return (tess_complex){tess_random_unit(seed, (uint64_t)i),
+                          tess_random_unit(seed + 100, (uint64_t)i)};
+}
+
 static tess_status make_probe(tess_ctx *ctx, const tess_cuda_problem *like, tess_matrix **out)
 {
     int32_t r = like->block_height, c = like->block_width;
@@ -35,8 +42,9 @@ static tess_status make_probe(tess_ctx *ctx, const tess_cuda_problem *like, tess
             A->columns[k] = (int32_t)(start + j);
             for (int64_t at = 0; at < (int64_t)r * c; at++) {
                 bool inside = i * r + at % r < A->rows && (start + j) * c + at / r < A->cols;
-                double value = tess_random_unit(SEED + 1, (uint64_t)(k * r * c + at));
-                tess_put(A->values, A->type, k * r * c + at, inside ? value : 0);
+                tess_put_complex(A->values, A->type, k * r * c + at,
+                                 inside ? random_scalar(SEED + 1, k * r * c + at)
+                                        : (tess_complex){0, 0});
             }
         }
         A->row_offsets[i + 1] = k;
@@ -79,7 +87,7 @@ static tess_status make_comparison(tess_cuda *cuda, const tess_matrix *A, int ve
     TESS_TRY(tess_cuda_alloc(cuda, (size_t)t->y_count * size, "a probe", &t->device_y));
     TESS_TRY(tess_cuda_alloc(cuda, sizeof(double), "a probe", &t->device_dot));
     for (int64_t i = 0; i < t->x_count; i++)
-        tess_put(t->x, A->type, i, tess_random_unit(SEED + 2, (uint64_t)i));
+        tess_put_complex(t->x, A->type, i, random_scalar(SEED + 2, i));
     return TESS_OK;
 }
 
@@ -94,8 +102,8 @@ static void order(const tess_cuda_problem *problem, int32_t block, int64_t count
 }
 
 /* alpha A x + beta y on the device, where y is NaN before (beta = 0) or random. */
-static tess_status run_probe(tess_cuda *cuda, const tess_cuda_variant *probe, double alpha,
-                             double beta, comparison *t, double *dot)
+static tess_status run_probe(tess_cuda *cuda, const tess_cuda_variant *probe, tess_complex alpha,
+                             tess_complex beta, comparison *t, double *dot)
 {
     const tess_matrix *A = probe->resident->matrix;
     size_t size = tess_type_size(A->type);
@@ -104,13 +112,16 @@ static tess_status run_probe(tess_cuda *cuda, const tess_cuda_variant *probe, do
     tess_cuda_call call = {.x = t->device_x,
                            .y = t->device_y,
                            .dot = t->device_dot,
-                           .alpha = alpha,
-                           .beta = beta,
+                           .alpha = alpha.re,
+                           .alpha_im = alpha.im,
+                           .beta = beta.re,
+                           .beta_im = beta.im,
                            .ldx = rows ? probe->problem.vectors : A->cols,
                            .ldy = rows ? probe->problem.vectors : A->rows};
     for (int64_t i = 0; i < t->y_count; i++)
-        tess_put(t->y, A->type, i,
-                 beta == 0 ? (double)NAN : tess_random_unit(SEED + 3, (uint64_t)i));
+        tess_put_complex(t->y, A->type, i,
+                         tess_complex_is_zero(beta) ? (tess_complex){NAN, NAN}
+                                                    : random_scalar(SEED + 3, i));
     memcpy(t->expected, t->y, (size_t)t->y_count * size);
     order(&probe->problem, A->block_width, t->x_count, t->x, t->moved, false);
     TESS_TRY(tess_cuda_upload(cuda, t->device_x, t->moved, (size_t)t->x_count * size, stream));
@@ -125,51 +136,100 @@ static tess_status run_probe(tess_cuda *cuda, const tess_cuda_variant *probe, do
     return TESS_OK;
 }
 
-static tess_status wrong(tess_cuda *cuda, const tess_cuda_variant *variant, const char *what,
-                         long long at, double value, double expected)
+static void write_scalar(tess_type type, tess_complex value, char *text, size_t size)
 {
-    char params[256];
+    if (tess_is_complex(type))
+        snprintf(text, size, "%.17g%+.17gi", value.re, value.im);
+    else
+        snprintf(text, size, "%.17g", value.re);
+}
+
+static tess_status wrong(tess_cuda *cuda, const tess_cuda_variant *variant, const char *what,
+                         int64_t at, tess_complex value, tess_complex expected)
+{
+    char params[256], texts[2][64];
     tess_cuda_params_write(variant->kernel, variant->params, params, sizeof params);
+    write_scalar(variant->problem.type, value, texts[0], sizeof texts[0]);
+    write_scalar(variant->problem.type, expected, texts[1], sizeof texts[1]);
     tess_fail(cuda->ctx, TESS_ERR_DEVICE,
-              "device '%s': kernel '%s' (%s) gives %s %lld = %.17g instead of %.17g on a probe "
-              "matrix: refused",
-              cuda->name, variant->kernel->name, params, what, at, value, expected);
+              "device '%s': kernel '%s' (%s) gives %s %lld = %s instead of %s on a probe matrix: "
+              "refused",
+              cuda->name, variant->kernel->name, params, what, (long long)at, texts[0], texts[1]);
     tess_log(cuda->ctx, "%s", cuda->ctx->error);
     cuda->refused++;
     return TESS_ERR_DEVICE;
 }
 
-static tess_status compare(tess_cuda *cuda, const tess_cuda_variant *probe, double alpha,
-                           double beta, const comparison *t, double dot)
+static void conjugate_all(void *array, tess_type type, int64_t count)
+{
+    for (int64_t i = 0; i < count; i++)
+        tess_put_complex(array, type, i, tess_conjugate(tess_get_complex(array, type, i)));
+}
+
+/* t->expected, which is y before the product, becomes what ref has after it. The conjugate of A
+ * times x is the conjugate of A times the conjugate of x. */
+static void expect(const tess_cuda_variant *probe, tess_complex alpha, tess_complex beta,
+                   const comparison *t)
+{
+    const tess_matrix *A = probe->resident->matrix;
+    const int k = probe->problem.vectors;
+    const bool rows = probe->problem.row_major, conjugate = probe->problem.conjugate;
+    const tess_block_order order = rows ? TESS_ORDER_ROW_MAJOR : TESS_ORDER_COLUMN_MAJOR;
+    const int64_t ldx = rows ? k : A->cols, ldy = rows ? k : A->rows;
+    if (!tess_is_complex(A->type)) {
+        tess_ref_spmm(A, k, order, alpha.re, t->x, ldx, beta.re, t->expected, ldy);
+        return;
+    }
+    if (conjugate) {
+        conjugate_all(t->x, A->type, t->x_count);
+        conjugate_all(t->expected, A->type, t->y_count);
+        alpha = tess_conjugate(alpha);
+        beta = tess_conjugate(beta);
+    }
+    tess_ref_spmm_complex(A, k, order, alpha, t->x, ldx, beta, t->expected, ldy);
+    if (conjugate) {
+        conjugate_all(t->x, A->type, t->x_count);
+        conjugate_all(t->expected, A->type, t->y_count);
+    }
+}
+
+static tess_status compare(tess_cuda *cuda, const tess_cuda_variant *probe, tess_complex alpha,
+                           tess_complex beta, const comparison *t, double dot)
 {
     const tess_matrix *A = probe->resident->matrix;
     int k = probe->problem.vectors;
     bool rows = probe->problem.row_major;
-    double epsilon = A->type == TESS_F64 ? DBL_EPSILON : (double)FLT_EPSILON;
+    double epsilon = tess_real_type(A->type) == TESS_F64 ? DBL_EPSILON : (double)FLT_EPSILON;
     double n = 8 + (double)probe->problem.longest_row * A->block_width, sum = 0, scale = 0;
-    double lost = 0; /* rounding error of sum (Kahan): the matrix may have millions of rows */
-    tess_ref_spmm(A, k, rows ? TESS_ORDER_ROW_MAJOR : TESS_ORDER_COLUMN_MAJOR, alpha, t->x,
-                  rows ? k : A->cols, beta, t->expected, rows ? k : A->rows);
+    double lost = 0;    /* rounding error of sum (Kahan): the matrix may have millions of rows */
+    double largest = 1; /* modulus of y before the product */
+    if (tess_is_complex(A->type)) {
+        n *= 2; /* each part is a sum of twice as many products */
+        largest = sqrt(2);
+    }
+    expect(probe, alpha, beta, t);
     for (int v = 0; v < k; v++) {
         for (int64_t j = 0; j < A->cols; j++)
-            tess_put(t->one, A->type, j,
-                     tess_get(t->x, A->type, rows ? j * k + v : v * A->cols + j));
+            tess_copy_scalar(A->type, t->one, j, t->x, rows ? j * k + v : v * A->cols + j);
         tess_ref_spmv_magnitude(A, t->one, t->bound);
         for (int64_t i = 0; i < A->rows; i++) {
             int64_t at = rows ? i * k + v : v * A->rows + i;
-            double y = tess_get(t->y, A->type, at);
-            double expected = tess_get(t->expected, A->type, at);
-            double limit = 2 * n * epsilon * (fabs(alpha) * t->bound[i] + fabs(beta) + 1e-30);
-            if (!(fabs(y - expected) <= limit)) /* a NaN is wrong too */
-                return wrong(cuda, probe, "y", (long long)at, y, expected);
-            const double square = expected * expected - lost, next = sum + square;
+            tess_complex y = tess_get_complex(t->y, A->type, at);
+            tess_complex want = tess_get_complex(t->expected, A->type, at);
+            double limit = 2 * n * epsilon *
+                           (hypot(alpha.re, alpha.im) * t->bound[i] +
+                            hypot(beta.re, beta.im) * largest + 1e-30);
+            /* a NaN is wrong too */
+            if (!(fabs(y.re - want.re) <= limit && fabs(y.im - want.im) <= limit))
+                return wrong(cuda, probe, "y", at, y, want);
+            const double square = want.re * want.re - lost, next = sum + square;
             lost = next - sum - square;
             sum = next;
-            scale += 2 * limit * fabs(expected) + 2 * epsilon * expected * expected;
+            scale += 2 * limit * fabs(want.re) + 2 * epsilon * want.re * want.re;
         }
     }
     if (probe->kernel->op == TESS_CUDA_SPMV_DOT && !(fabs(dot - sum) <= scale + 1e-30))
-        return wrong(cuda, probe, "dot", 0, dot, sum);
+        return wrong(cuda, probe, "dot", 0, (tess_complex){dot, 0}, (tess_complex){sum, 0});
     return TESS_OK;
 }
 
@@ -186,6 +246,7 @@ static tess_status place_probe(tess_cuda *cuda, const tess_cuda_variant *variant
     probe->problem.vectors = variant->problem.vectors;
     probe->problem.row_major = variant->problem.row_major;
     probe->problem.evict_first = variant->problem.evict_first;
+    probe->problem.conjugate = variant->problem.conjugate;
     probe->problem.fields = variant->problem.fields;
     memcpy(probe->problem.shapes, variant->problem.shapes, sizeof probe->problem.shapes);
     kernel->defines(&variant->problem, variant->params, defines, sizeof defines);
@@ -207,6 +268,9 @@ static tess_status place_probe(tess_cuda *cuda, const tess_cuda_variant *variant
 
 tess_status tess_cuda_verify(tess_cuda *cuda, const tess_cuda_variant *variant)
 {
+    /* alpha and beta, of complex types with these imaginary parts. */
+    const double im = tess_is_complex(variant->problem.type);
+    const tess_complex rounds[2][2] = {{{1, 0.25 * im}, {0, 0}}, {{-0.5, 2 * im}, {2, -im}}};
     tess_cuda_variant probe = *variant;
     tess_matrix *A = NULL;
     comparison t = {0};
@@ -227,7 +291,8 @@ tess_status tess_cuda_verify(tess_cuda *cuda, const tess_cuda_variant *variant)
     TESS_TRY_CLEAN(tess_cuda_variant_functions(cuda, &probe));
     TESS_TRY_CLEAN(make_comparison(cuda, probe.resident->matrix, probe.problem.vectors, &t));
     for (int round = 0; round < 2; round++) {
-        double alpha = round == 0 ? 1 : -0.5, beta = round == 0 ? 0 : 2, dot = 0;
+        const tess_complex alpha = rounds[round][0], beta = rounds[round][1];
+        double dot = 0;
         TESS_TRY_CLEAN(run_probe(cuda, &probe, alpha, beta, &t, &dot));
         TESS_TRY_CLEAN(compare(cuda, &probe, alpha, beta, &t, dot));
     }

@@ -154,7 +154,8 @@ static tess_status multiply_transposed(const tess_cuda_halo *h, tess_plan *plan,
     tess_cuda_call call = {.alpha = alpha, .beta = beta, .x = x, .y = y};
     if (plan->matrix->cols == 0)
         return TESS_OK;
-    TESS_TRY(tess_cuda_need_variant(tess_cuda_plan_of(plan), TESS_CUDA_SPMV, true, 1, 0, &variant));
+    TESS_TRY(tess_cuda_need_variant(tess_cuda_plan_of(plan), TESS_CUDA_SPMV,
+                                    TESS_OPERATION_TRANSPOSE, 1, 0, &variant));
     return tess_cuda_run(h->mine.cuda, variant, &call, stream);
 }
 

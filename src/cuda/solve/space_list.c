@@ -119,11 +119,11 @@ static tess_status need_rescale(const tess_space *space, tess_unit *unit)
 static tess_status need_spmm(tess_space *space, tess_cuda_plan *plan)
 {
     const tess_cuda_variant *variant;
-    tess_status status =
-        tess_cuda_need_variant(plan, TESS_CUDA_SPMM, false, space->systems, 0, &variant);
+    tess_status status = tess_cuda_need_variant(plan, TESS_CUDA_SPMM, TESS_OPERATION_NONE,
+                                                space->systems, 0, &variant);
     if (status != TESS_ERR_UNSUPPORTED)
         return status;
-    return tess_cuda_need_variant(plan, TESS_CUDA_SPMV, false, 1, 0, &variant);
+    return tess_cuda_need_variant(plan, TESS_CUDA_SPMV, TESS_OPERATION_NONE, 1, 0, &variant);
 }
 
 /* Whether the plan's kernel has a form that leaves the parts of a dot, where steps ask for one. */
@@ -152,8 +152,9 @@ static tess_status load_unit(tess_space *space, tess_unit *unit)
         if (tess_cuda_multiplies_together(space, unit->step))
             TESS_TRY(need_spmm(space, plan));
         return unit->sums ? TESS_OK
-                          : tess_cuda_need_variant(plan, TESS_CUDA_SPMV, unit->step->transpose, 1,
-                                                   0, &variant);
+                          : tess_cuda_need_variant(plan, TESS_CUDA_SPMV,
+                                                   tess_cuda_operation(unit->step->transpose), 1, 0,
+                                                   &variant);
     }
     const bool fused = unit->kind == TESS_UNIT_FINISH && unit->sums && space->systems == 1;
     return unit->pass && !fused ? need_pass(space, unit->pass, &unit->function) : TESS_OK;

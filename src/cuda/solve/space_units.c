@@ -124,7 +124,7 @@ static tess_status apply_one(tess_space *space, const tess_unit *unit, int syste
                            .y = tess_cuda_vector(space, step->y, system)};
     if (!unit->sums) {
         TESS_TRY(tess_cuda_need_variant(tess_cuda_step_plan(space, step), TESS_CUDA_SPMV,
-                                        step->transpose, 1, 0, &variant));
+                                        tess_cuda_operation(step->transpose), 1, 0, &variant));
         return tess_cuda_run(state->cuda, variant, &call, state->plan->stream);
     }
     TESS_TRY(tess_cuda_need_dot(state->plan, &variant));

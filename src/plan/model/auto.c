@@ -42,7 +42,7 @@ tess_status tess_device_open_for(tess_ctx *ctx, const char *name, const tess_mat
         return tess_null_argument(ctx, __func__);
     if (strcmp(name, "auto") != 0 || !A)
         return tess_device_open(ctx, name, out);
-    if (tess_is_complex(A->type)) /* no other device has products of them */
+    if (tess_is_complex(A->type)) /* the model has no curve of complex kernels */
         return tess_device_open(ctx, "cpu", out);
     tess_device *gpu, *host;
     tess_kept_error kept = tess_error_keep(ctx);

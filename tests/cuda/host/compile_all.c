@@ -89,7 +89,7 @@ static void take_kernel(share *s, const tess_cuda_kernel *kernel)
         for (int a = 0; a < s->arch_count; a++) {
             tess_cuda_problem problem = variants[i].problem;
             problem.arch = s->archs[a];
-            if (!kernel->fits(&problem, variants[i].params))
+            if (!tess_cuda_fits(kernel, &problem, variants[i].params))
                 continue;
             char defines[TESS_CUDA_DEFINES], what[160];
             kernel->defines(&problem, variants[i].params, defines, sizeof defines);
@@ -147,10 +147,12 @@ static void work(share *s)
     take_all(s, "cg_f32", "cg.cu", "-DREAL=4 -DTHREADS=256 -DVECTORS=8");
     take_all(s, "convert", "convert.cu", "-DFROM=8 -DTO=4 -DADD=1 -DTHREADS=256");
     take_all(s, "update", "update.cu", "-DREAL=8 -DINDEX=4 -DTHREADS=256 -DEACH=8");
+    take_all(s, "update", "update.cu", "-DREAL=8 -DCOMPLEX=1 -DINDEX=8 -DTHREADS=256 -DEACH=8");
     for (int i = 0; i < test_permute_count; i++)
         take_all(s, "permute", "permute.cu", test_permutes[i].defines);
     take_all(s, "slices", "slices.cu", "-DREAL=8 -DTHREADS=256 -DBACK=1");
     take_all(s, "slices", "slices.cu", "-DREAL=4 -DTHREADS=256 -DBACK=0");
+    take_all(s, "slices", "slices.cu", "-DREAL=8 -DCOMPLEX=1 -DTHREADS=256 -DBACK=0");
     take_all(s, "finish", "finish.cu", "-DTHREADS=512");
     take_all(s, "halo", "halo.cu", "-DREAL=8 -DTHREADS=256");
     take_all(s, "halo", "halo.cu", "-DREAL=4 -DTHREADS=256");
@@ -158,6 +160,7 @@ static void work(share *s)
     take_all(s, "rescale", "rescale.cu", "-DFROM=8 -DTO=4 -DDIVIDE=1 -DTHREADS=256");
     take_all(s, "rescale", "rescale.cu", "-DFROM=4 -DTO=8 -DDIVIDE=0 -DTHREADS=256");
     take_all(s, "dot", "dot.cu", "-DREAL=8 -DTHREADS=256");
+    take_all(s, "dot", "dot.cu", "-DREAL=4 -DCOMPLEX=1 -DTHREADS=256");
     take_all(s, "read_ceiling", "read_ceiling.cu", "-DTHREADS=256 -DEACH=8 -DSTREAMING=1");
 }
 

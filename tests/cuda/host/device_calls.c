@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "../../../bench/peers/cusparse.h"
+#include "complex_products.h"
 #include "device.h"
 #include "ref/ref.h"
 #include "plan/model/model.h"
@@ -26,7 +27,7 @@ void check_spmv(void **state, tess_plan *plan, const tess_matrix *A, double alph
     void *x = test_vector(A->cols, A->type, 1), *y0 = test_vector(A->rows, A->type, 2);
     void *first = malloc(bytes + 1), *second = malloc(bytes + 1);
     for (int64_t i = 0; beta == 0 && i < A->rows; i++)
-        tess_put(y0, A->type, i, (double)NAN);
+        tess_put_complex(y0, A->type, i, (tess_complex){NAN, NAN});
     memcpy(first, y0, bytes);
     memcpy(second, y0, bytes);
     ok(state, tess_spmv(plan, alpha, x, beta, first), what);
@@ -147,6 +148,35 @@ static void new_values_come_from_host_and_device(void **state)
 }
 
 /* From device memory into every layout, A^T too, also replayed from a graph. */
+/* By slices, by a map, and in A's own order; A^T and A^H are made by the first products. */
+static void complex_values_come_from_host_and_device(void **state)
+{
+    static const char *const kernels[] = {"sliced", "block_row", "by_column"};
+    for (int i = 0; i < 6; i++) {
+        const tess_type type = i % 2 ? TESS_C32 : TESS_C64;
+        const tess_plan_options options = {.kernel = kernels[i / 2]};
+        tess_matrix *A = test_matrix(test_ctx(state), TEST_DENSE_ROW, 200, 3, 2, type, 1);
+        tess_matrix *B = test_matrix(test_ctx(state), TEST_DENSE_ROW, 200, 3, 2, type, 1);
+        const size_t bytes = vector_bytes(B, tess_matrix_stored(B));
+        tess_plan *plan;
+        void *there;
+        ok(state, tess_plan_create(test_ctx(state), A, device, &options, &plan), kernels[i / 2]);
+        ok(state, tess_device_alloc(device, bytes, &there), "alloc");
+        for (uint64_t round = 0; round < 3; round++) {
+            void *values = test_vector(tess_matrix_stored(B), type, 50 + round);
+            memcpy(B->values, values, bytes);
+            ok(state, tess_device_copy_to(device, there, values, bytes), "copy");
+            ok(state, tess_plan_update_values(plan, round == 1 ? B->values : there), "update");
+            test_complex_products(test_ctx(state), device, plan, B, 0, kernels[i / 2]);
+            free(values);
+        }
+        tess_device_free(device, there);
+        tess_plan_destroy(plan);
+        tess_matrix_destroy(A);
+        tess_matrix_destroy(B);
+    }
+}
+
 static void new_values_in_device_memory_stay_there(void **state)
 {
     tess_cuda *cuda = tess_cuda_of(device);
@@ -327,6 +357,7 @@ int test_calls(int (*start)(void **), int (*finish)(void **))
         cmocka_unit_test(vectors_may_be_anywhere),
         cmocka_unit_test(products_run_in_the_callers_stream_and_in_graphs),
         cmocka_unit_test(new_values_come_from_host_and_device),
+        cmocka_unit_test(complex_values_come_from_host_and_device),
         cmocka_unit_test(new_values_in_device_memory_stay_there),
     };
     return cmocka_run_group_tests(calls, start, finish);

@@ -16,6 +16,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "complex_products.h"
 #include "device.h"
 #include "ref/ref.h"
 #include "variants.h"
@@ -43,11 +44,11 @@ static void check_spmm(void **state, tess_plan *plan, const tess_matrix *A, int 
        what);
     for (int v = 0; v < k; v++) {
         for (int64_t i = 0; i < A->cols; i++)
-            tess_put(x, A->type, i, tess_get(X, A->type, row_major ? i * ldx + v : v * ldx + i));
+            tess_copy_scalar(A->type, x, i, X, row_major ? i * ldx + v : v * ldx + i);
         for (int64_t i = 0; i < A->rows; i++) {
             int64_t at = row_major ? i * ldy + v : v * ldy + i;
-            tess_put(y, A->type, i, tess_get(Y, A->type, at));
-            tess_put(y0, A->type, i, tess_get(Y0, A->type, at));
+            tess_copy_scalar(A->type, y, i, Y, at);
+            tess_copy_scalar(A->type, y0, i, Y0, at);
         }
         test_check_spmv(what, A, -0.5, x, 2, y0, y);
     }
@@ -131,7 +132,7 @@ static bool run_case(void **state, const test_variant *v, test_pattern pattern, 
     problem.row_major = like->row_major;
     problem.fields = like->fields;
     memcpy(problem.shapes, like->shapes, sizeof problem.shapes);
-    bool fits = v->kernel->fits(&problem, v->params) &&
+    bool fits = tess_cuda_fits(v->kernel, &problem, v->params) &&
                 (!like->fields || tess_cuda_kernel_by_fields(v->kernel, &problem));
     if (fits) {
         tess_cuda_write_all(v->kernel, &problem, v->params, params, sizeof params);
@@ -152,6 +153,8 @@ static bool run_case(void **state, const test_variant *v, test_pattern pattern, 
             check_spmv(state, plan, A, 1, 0, what);
             check_spmv(state, plan, A, -0.5, 2, what);
         }
+        if (v->kernel->op == TESS_CUDA_SPMV && tess_is_complex(A->type))
+            test_complex_products(test_ctx(state), device, plan, A, 0, what);
         tess_plan_destroy(plan);
     }
     tess_matrix_destroy(A);
@@ -236,9 +239,8 @@ static void default_plans_match_ref_in_all_products(void **state)
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
         if (only || (int)s % parts != part)
             continue;
-        for (int single = 0; single < 2; single++) {
+        for (tess_type type = TESS_F64; tess_type_exists(type); type++) {
             char what[64];
-            tess_type type = single ? TESS_F32 : TESS_F64;
             snprintf(what, sizeof what, "default plan, b=%d %s", (int)sizes[s],
                      tess_type_name(type));
             tess_matrix *A = test_matrix(test_ctx(state), TEST_DENSE_ROW, 20 + 600 / sizes[s],
@@ -247,7 +249,12 @@ static void default_plans_match_ref_in_all_products(void **state)
             tess_plan *plan;
             ok(state, tess_plan_create(test_ctx(state), A, device, NULL, &plan), what);
             check_spmv(state, plan, A, 1, 0, what);
-            check_dot(state, plan, A, what);
+            if (tess_is_complex(type)) {
+                test_complex_products(test_ctx(state), NULL, plan, A, 8, what);
+                test_complex_products(test_ctx(state), device, plan, A, 33, what);
+            } else {
+                check_dot(state, plan, A, what);
+            }
             check_spmm(state, plan, A, 2, false, what);
             if (has_spmm()) /* without one, vectors by columns are taken one by one */
                 check_spmm(state, plan, A, 8, true, what);

@@ -1,6 +1,6 @@
 /* Sizes at random through every kernel that fits, by the real host code on the fake driver with an
  * empty cache, against ref: row lengths, empty and long rows, square and other blocks from 1 to 32,
- * last rows and columns that are not whole blocks.
+ * last rows and columns that are not whole blocks, real and complex scalars.
  *
  * The seed is the time's, printed first; TESSERA_TEST_SEED gives it again. TESSERA_TEST_SECONDS is
  * how long the walk goes on. */
@@ -49,7 +49,7 @@ static tess_matrix *draw_matrix(void **state)
         offsets[i + 1] = offsets[i] + (length < room ? length : room);
     }
     tess_matrix *A;
-    ok(state, tess_matrix_allocate(test_ctx(state), draw(0, 1) ? TESS_F64 : TESS_F32,
+    ok(state, tess_matrix_allocate(test_ctx(state), (tess_type)draw(TESS_F64, TESS_C32),
                                    rows * r - short_rows, columns * c - short_columns, r, c,
                                    offsets[rows], &A));
     for (int64_t i = 0; i < rows; i++) {
@@ -66,8 +66,11 @@ static tess_matrix *draw_matrix(void **state)
             i++;
         for (int64_t at = 0; at < (int64_t)r * c; at++) {
             const bool inside = i * r + at % r < A->rows && A->columns[k] * c + at / r < A->cols;
-            tess_put(A->values, A->type, k * r * c + at,
-                     inside ? tess_random_unit(seed, (uint64_t)(k * r * c + at)) : 0);
+            const uint64_t number = (uint64_t)(k * r * c + at);
+            const tess_complex value = {tess_random_unit(seed, number),
+                                        tess_random_unit(seed + 1, number)};
+            tess_put_complex(A->values, A->type, k * r * c + at,
+                             inside ? value : (tess_complex){0, 0});
         }
     }
     free(offsets);
@@ -92,7 +95,7 @@ static bool draw_params(const tess_cuda_kernel *kernel, const tess_matrix *A, ch
         for (int p = 0; p < kernel->param_count; p++)
             if (draw(0, 1))
                 params[p] = kernel->params[p].values[draw(0, kernel->params[p].count - 1)];
-        if (kernel->fits(&problem, params)) {
+        if (tess_cuda_fits(kernel, &problem, params)) {
             tess_cuda_params_write(kernel, params, text, size);
             return true;
         }
@@ -100,7 +103,22 @@ static bool draw_params(const tess_cuda_kernel *kernel, const tess_matrix *A, ch
     return false;
 }
 
-/* A product, and one with its dot product; false when the kernel is not for this matrix. */
+static void check_conjugate(void **state, tess_plan *plan, const tess_matrix *A, const char *what)
+{
+    const tess_complex alpha = {0.5, -1.5}, beta = {0, 0.75};
+    void *x = test_vector(A->rows, A->type, 6), *y = test_vector(A->cols, A->type, 8);
+    void *y0 = test_vector(A->cols, A->type, 8);
+    tess_matrix *H;
+    if (tess_spmv_complex(plan, TESS_OPERATION_CONJUGATE_TRANSPOSE, alpha, x, beta, y) != TESS_OK)
+        fail_msg("%s: %s", what, tess_ctx_error(test_ctx(state)));
+    ok(state, tess_matrix_conjugate_transpose(test_ctx(state), A, &H));
+    test_check_spmv_complex(what, H, alpha, x, beta, y0, y);
+    tess_matrix_destroy(H);
+    free(x), free(y), free(y0);
+}
+
+/* A product, and one with its dot product; of complex matrices one with A^H; false when the kernel
+ * is not for this matrix. */
 static bool check_product(void **state, const tess_matrix *A, tess_device *device,
                           const tess_cuda_kernel *kernel, int number)
 {
@@ -129,6 +147,8 @@ static bool check_product(void **state, const tess_matrix *A, tess_device *devic
     if (tess_spmv_dot(plan, 1, x, 0, y, NULL, &dot) != TESS_OK)
         fail_msg("%s: %s", what, tess_ctx_error(test_ctx(state)));
     test_check_spmv(what, A, 1, x, 0, NULL, y);
+    if (tess_is_complex(A->type))
+        check_conjugate(state, plan, A, what);
     free(x), free(y), free(y0);
     tess_plan_destroy(plan);
     return true;

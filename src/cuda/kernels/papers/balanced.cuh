@@ -17,21 +17,21 @@
 typedef struct balanced_sum_args {
     const int *segment_ptr, *long_rows;
     long long long_count;
-    const real *partial; /* segments * BH */
-    real *y;
+    const scalar *partial; /* segments * BH */
+    scalar *y;
     long long rows;
-    double alpha, beta;
+    factor alpha, beta;
 } balanced_sum_args;
 
 KERNEL(balanced_sum, balanced_sum_args, BALANCED_THREADS, 1)
 {
-    SHARED(real, parts, BALANCED_THREADS);
+    SHARED(scalar, parts, BALANCED_THREADS);
     if (blockIdx.x < a.long_count) {
         const int long_row = a.long_rows[blockIdx.x];
         const int first = a.segment_ptr[long_row], end = a.segment_ptr[long_row + 1];
         const int i = (int)threadIdx.x % BALANCED_ROWS, q = (int)threadIdx.x / BALANCED_ROWS;
         for (int i0 = 0; i0 < BH; i0 += BALANCED_ROWS) {
-            real sum = 0;
+            scalar sum = ZERO;
             if (i0 + i < BH && q < BALANCED_PARTS)
                 sum = add_segments(a.partial, i0 + i, first + q, end, BALANCED_PARTS);
             parts[threadIdx.x] = sum;
@@ -39,7 +39,7 @@ KERNEL(balanced_sum, balanced_sum_args, BALANCED_THREADS, 1)
             const long long row = (long long)long_row * BH + i0 + i;
             if (q == 0 && i0 + i < BH && row < a.rows) {
                 for (int part = 1; part < BALANCED_PARTS; part++)
-                    sum += parts[part * BALANCED_ROWS + i];
+                    ADD_TO(sum, parts[part * BALANCED_ROWS + i]);
                 a.y[row] = scaled(a.alpha, sum, a.beta, a.y, row);
             }
             __syncthreads();
@@ -52,7 +52,7 @@ KERNEL(balanced_sum, balanced_sum_args, BALANCED_THREADS, 1)
         const int end = READ_ONLY(a.segment_ptr + row / BH + 1);
         if (end - first > BALANCED_LONG)
             return;
-        const real sum = add_segments(a.partial, (int)(row % BH), first, end, 1);
+        const scalar sum = add_segments(a.partial, (int)(row % BH), first, end, 1);
         a.y[row] = scaled(a.alpha, sum, a.beta, a.y, row);
     }
 }

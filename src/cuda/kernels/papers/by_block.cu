@@ -20,21 +20,21 @@
 
 #define ACTIVE (BLOCKS * PER_BLOCK)
 
-DEVICE real line_sum(const rows_args *a, long long line, int lane)
+DEVICE scalar line_sum(const rows_args *a, long long line, int lane)
 {
     const policy p = stream_policy();
     const int c = lane / BH % BW;
     const long long first = READ_ONLY(a->offsets + line), last = READ_ONLY(a->offsets + line + 1);
-    const real *values = a->values + first * PER_BLOCK + lane;
-    real sum = 0;
+    const scalar *values = a->values + first * PER_BLOCK + lane;
+    scalar sum = ZERO;
     NO_UNROLL
     for (long long block = first + lane / PER_BLOCK; block < last; block += UNROLLED * BLOCKS) {
         int column[UNROLLED];
-        real v[UNROLLED], xs[UNROLLED];
+        scalar v[UNROLLED], xs[UNROLLED];
         UNROLL
         for (int u = 0; u < UNROLLED; u++) {
             column[u] = -1;
-            v[u] = 0;
+            v[u] = ZERO;
             if (block + u * BLOCKS < last) {
                 column[u] = block_column(a->columns + block + u * BLOCKS, p);
                 v[u] = block_value(values + u * ACTIVE, p);
@@ -42,10 +42,10 @@ DEVICE real line_sum(const rows_args *a, long long line, int lane)
         }
         UNROLL
         for (int u = 0; u < UNROLLED; u++)
-            xs[u] = column[u] >= 0 ? block_x(a, column[u], c) : 0;
+            xs[u] = column[u] >= 0 ? block_x(a, column[u], c) : ZERO;
         UNROLL
         for (int u = 0; u < UNROLLED; u++)
-            sum += v[u] * xs[u];
+            MULTIPLY_ADD(sum, v[u], xs[u]);
         values += UNROLLED * ACTIVE;
     }
     return sum;
@@ -55,7 +55,7 @@ KERNEL(by_block, rows_args, THREADS, 1)
 {
     const int lane = (int)threadIdx.x % LANES;
     const long long line = ((long long)blockIdx.x * THREADS + threadIdx.x) / LANES;
-    real sum = 0;
+    scalar sum = ZERO;
     if (line < a.lines && lane < ACTIVE)
         sum = line_sum(&a, line, lane);
     sum = add_columns(sum, lane);

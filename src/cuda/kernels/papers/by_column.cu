@@ -18,22 +18,22 @@
 
 #define ACTIVE (WARP_COLUMNS * BH)
 
-DEVICE real line_sum(const rows_args *a, long long line, int lane)
+DEVICE scalar line_sum(const rows_args *a, long long line, int lane)
 {
     const policy p = stream_policy();
     const long long first = READ_ONLY(a->offsets + line), last = READ_ONLY(a->offsets + line + 1);
-    const real *values = a->values + first * PER_BLOCK + lane;
+    const scalar *values = a->values + first * PER_BLOCK + lane;
     long long block = first + lane / BH / BW;
     int c = lane / BH % BW;
-    real sum = 0;
+    scalar sum = ZERO;
     NO_UNROLL
     while (block < last) {
         int column[UNROLLED], inside[UNROLLED];
-        real v[UNROLLED], xs[UNROLLED];
+        scalar v[UNROLLED], xs[UNROLLED];
         UNROLL
         for (int u = 0; u < UNROLLED; u++) {
             column[u] = -1;
-            v[u] = 0;
+            v[u] = ZERO;
             if (block < last) {
                 column[u] = block_column(a->columns + block, p);
                 v[u] = block_value(values, p);
@@ -49,10 +49,10 @@ DEVICE real line_sum(const rows_args *a, long long line, int lane)
         }
         UNROLL
         for (int u = 0; u < UNROLLED; u++)
-            xs[u] = column[u] >= 0 ? block_x(a, column[u], inside[u]) : 0;
+            xs[u] = column[u] >= 0 ? block_x(a, column[u], inside[u]) : ZERO;
         UNROLL
         for (int u = 0; u < UNROLLED; u++)
-            sum += v[u] * xs[u];
+            MULTIPLY_ADD(sum, v[u], xs[u]);
     }
     return sum;
 }
@@ -61,7 +61,7 @@ KERNEL(by_column, rows_args, THREADS, 1)
 {
     const int lane = (int)threadIdx.x % LANES;
     const long long line = ((long long)blockIdx.x * THREADS + threadIdx.x) / LANES;
-    real sum = 0;
+    scalar sum = ZERO;
     if (line < a.lines && lane < ACTIVE)
         sum = line_sum(&a, line, lane);
     sum = add_columns(sum, lane);

@@ -25,29 +25,29 @@
 /* Whether column c + e of the block exists: always, unless the last working set sticks out. */
 #define INSIDE(c, e) (BW % WIDTH == 0 || (c) + (e) < BW)
 
-DEVICE void fetch(const real *values, int c, bool on, real *to, policy p)
+DEVICE void fetch(const scalar *values, int c, bool on, scalar *to, policy p)
 {
     UNROLL
     for (int e = 0; e < EPT; e++) {
-        to[e] = 0;
+        to[e] = ZERO;
         if (on && INSIDE(c, e))
             to[e] = block_value(values + (long long)(c + e) * BH, p);
     }
 }
 
 /* `r` and `c0`: the thread's row in the block and first column in a working set. */
-DEVICE real line_sum(const rows_args *a, long long line, int r, int c0)
+DEVICE scalar line_sum(const rows_args *a, long long line, int r, int c0)
 {
     const policy p = stream_policy();
     const bool on = r < BH;
     const long long last = READ_ONLY(a->offsets + line + 1);
     long long block = READ_ONLY(a->offsets + line);
     int c = c0;
-    real now[EPT], next[EPT], sum = 0;
+    scalar now[EPT], next[EPT], sum = ZERO;
     int column = 0, next_column = 0;
     UNROLL
     for (int e = 0; e < EPT; e++)
-        now[e] = next[e] = 0;
+        now[e] = next[e] = ZERO;
     if (block < last) {
         column = READ_ONLY(a->columns + block);
         fetch(a->values + block * PER_BLOCK + r, c, on, now, p);
@@ -68,7 +68,7 @@ DEVICE real line_sum(const rows_args *a, long long line, int r, int c0)
         UNROLL
         for (int e = 0; e < EPT; e++)
             if (INSIDE(here, e))
-                sum += now[e] * block_x(a, column, here + e);
+                MULTIPLY_ADD(sum, now[e], block_x(a, column, here + e));
         column = next_column;
         UNROLL
         for (int e = 0; e < EPT; e++)
@@ -79,17 +79,17 @@ DEVICE real line_sum(const rows_args *a, long long line, int r, int c0)
 
 KERNEL(ksparse_large, rows_args, NB *N_TG, 1)
 {
-    SHARED(real, parts, NB * N_TG);
+    SHARED(scalar, parts, NB * N_TG);
     const long long line = blockIdx.x / STRIPS;
     const int g = (int)threadIdx.x / NB;
     const int r = (int)(blockIdx.x % STRIPS) * NB + (int)threadIdx.x % NB;
-    real sum = line_sum(&a, line, r, g * EPT);
+    scalar sum = line_sum(&a, line, r, g * EPT);
     parts[threadIdx.x] = sum;
     __syncthreads();
     if (g == 0 && r < BH) {
         UNROLL
         for (int other = 1; other < N_TG; other++)
-            sum += parts[threadIdx.x + other * NB];
+            ADD_TO(sum, parts[threadIdx.x + other * NB]);
         put(&a, line, r, sum);
     }
 }

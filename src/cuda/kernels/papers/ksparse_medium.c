@@ -10,13 +10,14 @@ static const tess_cuda_param params[COUNT] = {
     [LAMBDA] = TESS_CUDA_LAMBDA,
 };
 
-/* At most 12 columns a thread: two buffers of them are held in registers. */
+/* At most 12 columns and 96 bytes a thread: two buffers of them are held in registers. */
 static bool fits(const tess_cuda_problem *problem, const int *p)
 {
     int32_t bh = problem->block_height, bw = problem->block_width;
-    int64_t threads = (int64_t)bh * p[N_TG] * p[N_TA];
-    return bh >= 5 && bh <= 45 && p[N_TG] <= bw && tess_ceil_div(bw, p[N_TG]) <= 12 &&
-           threads >= 32 && threads <= 512;
+    int64_t threads = (int64_t)bh * p[N_TG] * p[N_TA], columns = tess_ceil_div(bw, p[N_TG]);
+    return bh >= 5 && bh <= 45 && p[N_TG] <= bw && columns <= 12 &&
+           columns * (int64_t)tess_type_size(problem->type) <= 96 && threads >= 32 &&
+           threads <= 512;
 }
 
 /* About four columns a thread, and 64 threads or more. */

@@ -17,27 +17,27 @@
 #define ARRAY (BH * N_TG)
 
 /* The thread's part of a block; `wide`: its slice has EPT_MAX columns. */
-DEVICE void fetch(const real *values, bool wide, real *to, policy p)
+DEVICE void fetch(const scalar *values, bool wide, scalar *to, policy p)
 {
     UNROLL
     for (int e = 0; e < EPT_MAX; e++) {
-        to[e] = 0;
+        to[e] = ZERO;
         if (e < EPT_MAX - 1 || wide)
             to[e] = block_value(values + e * BH, p);
     }
 }
 
 /* r + BH * start is the thread's first element in a block, start its first column. */
-DEVICE real line_sum(const rows_args *a, long long line, int r, int start, bool wide)
+DEVICE scalar line_sum(const rows_args *a, long long line, int r, int start, bool wide)
 {
     const policy p = stream_policy();
     const long long first = READ_ONLY(a->offsets + line), last = READ_ONLY(a->offsets + line + 1);
-    const real *values = a->values + first * PER_BLOCK + start * BH + r;
-    real now[EPT_MAX], next[EPT_MAX], sum = 0;
+    const scalar *values = a->values + first * PER_BLOCK + start * BH + r;
+    scalar now[EPT_MAX], next[EPT_MAX], sum = ZERO;
     int column = 0, next_column = 0;
     UNROLL
     for (int e = 0; e < EPT_MAX; e++)
-        next[e] = 0;
+        next[e] = ZERO;
     if (first < last) {
         column = block_column(a->columns + first, p);
         fetch(values, wide, now, p);
@@ -52,7 +52,7 @@ DEVICE real line_sum(const rows_args *a, long long line, int r, int start, bool 
         UNROLL
         for (int e = 0; e < EPT_MAX; e++)
             if (e < EPT_MAX - 1 || wide)
-                sum += now[e] * block_x(a, column, start + e);
+                MULTIPLY_ADD(sum, now[e], block_x(a, column, start + e));
         column = next_column;
         UNROLL
         for (int e = 0; e < EPT_MAX; e++)
@@ -63,14 +63,14 @@ DEVICE real line_sum(const rows_args *a, long long line, int r, int start, bool 
 
 KERNEL(ksparse_medium, rows_args, N_TA *ARRAY, 1)
 {
-    SHARED(real, parts, N_TA * ARRAY);
+    SHARED(scalar, parts, N_TA * ARRAY);
     const int array = (int)threadIdx.x / ARRAY, inside = (int)threadIdx.x % ARRAY;
     const int g = inside / BH, r = inside % BH;
     const int start = g * (EPT_MAX - 1) + (g > THRESHOLD ? g - THRESHOLD : 0);
     NO_UNROLL
     for (int n = 0; n < NBROWS; n++) {
         const long long line = ((long long)blockIdx.x * N_TA + array) * NBROWS + n;
-        real sum = 0;
+        scalar sum = ZERO;
         if (line < a.lines)
             sum = line_sum(&a, line, r, start, g >= THRESHOLD);
 #if N_TG > 1
@@ -79,7 +79,7 @@ KERNEL(ksparse_medium, rows_args, N_TA *ARRAY, 1)
         if (g == 0)
             UNROLL
             for (int other = 1; other < N_TG; other++)
-                sum += parts[threadIdx.x + other * BH];
+                ADD_TO(sum, parts[threadIdx.x + other * BH]);
         __syncthreads();
 #else
         (void)parts;

@@ -21,12 +21,12 @@
 
 typedef struct element {
     int column; /* block column; -1 beyond the row */
-    real value;
+    scalar value;
 } element;
 
 DEVICE element fetch(const rows_args *a, long long block, long long last, int inside, policy p)
 {
-    element e = {-1, 0};
+    element e = {-1, ZERO};
     if (block < last) {
         e.column = block_column(a->columns + block, p);
         e.value = block_value(a->values + block * PER_BLOCK + inside, p);
@@ -34,17 +34,17 @@ DEVICE element fetch(const rows_args *a, long long block, long long last, int in
     return e;
 }
 
-DEVICE real line_sum(const rows_args *a, long long line, int lane, policy p)
+DEVICE scalar line_sum(const rows_args *a, long long line, int lane, policy p)
 {
     const long long last = READ_ONLY(a->offsets + line + 1);
     const int inside = lane % PER_BLOCK, c = inside / BH;
     long long block = READ_ONLY(a->offsets + line) + lane / PER_BLOCK;
-    real sum = 0;
+    scalar sum = ZERO;
     element now = fetch(a, block, last, inside, p);
     while (now.column >= 0) {
         block += BLOCKS;
         const element next = fetch(a, block, last, inside, p);
-        sum += now.value * block_x(a, now.column, c);
+        MULTIPLY_ADD(sum, now.value, block_x(a, now.column, c));
         now = next;
     }
     return sum;
@@ -58,7 +58,7 @@ KERNEL(ksparse_small, rows_args, 32 * N_TA, 1)
     NO_UNROLL
     for (int n = 0; n < NBROWS; n++) {
         const long long line = array * NBROWS + n;
-        real sum = 0;
+        scalar sum = ZERO;
         if (line < a.lines && lane < ACTIVE)
             sum = line_sum(&a, line, lane, p);
         sum = add_columns(sum, lane);

@@ -67,7 +67,7 @@ void tess_cuda_launch_balanced_sum(const tess_cuda_problem *problem, const tess_
     TESS_CUDA_INTEGERS(run, long_count);
     TESS_CUDA_POINTERS(run, call->workspace, call->y);
     TESS_CUDA_INTEGERS(run, problem->rows);
-    TESS_CUDA_NUMBERS(run, call->alpha, call->beta);
+    tess_cuda_add_factors(run, problem, call);
 }
 
 /* ---- by_length: bsr and its block rows by falling length ---- */

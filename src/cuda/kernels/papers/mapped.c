@@ -148,13 +148,13 @@ static void write_defines(const tess_cuda_problem *problem, mapping m, char *tex
     int tree = 1;
     while (2 * tree < m.bx * m.piece)
         tree *= 2;
-    snprintf(text, size,
-             "-DREAL=%d -DBH=%d -DBW=%d -DRAGGED=%d -DTHREADS=%d -DUNIT=%d -DBX=%d -DBY=%d "
-             "-DPIECE=%d -DTREE=%d -DDEPTH=%d -DREORDER=%d -DTARGETS=%d -DHINT=1",
-             (int)tess_type_size(problem->type), (int)problem->block_height,
-             (int)problem->block_width, problem->cols % problem->block_width != 0, m.threads,
-             m.unit, m.bx, m.by, m.piece, m.bx * m.piece > 1 ? tree : 0, m.depth, m.reorder,
-             m.reorder || m.sort);
+    tess_cuda_scalar_defines(problem->type, problem->conjugate, text, size);
+    tess_append(text, size,
+                " -DBH=%d -DBW=%d -DRAGGED=%d -DTHREADS=%d -DUNIT=%d -DBX=%d -DBY=%d "
+                "-DPIECE=%d -DTREE=%d -DDEPTH=%d -DREORDER=%d -DTARGETS=%d -DHINT=1",
+                (int)problem->block_height, (int)problem->block_width,
+                problem->cols % problem->block_width != 0, m.threads, m.unit, m.bx, m.by, m.piece,
+                m.bx * m.piece > 1 ? tree : 0, m.depth, m.reorder, m.reorder || m.sort);
 }
 
 static void write_layout_name(mapping m, char *text, size_t size)
@@ -182,7 +182,7 @@ static int write_launches(const tess_cuda_problem *problem, mapping m,
                            call->arrays[BSR_VALUES]);
     TESS_CUDA_POINTERS(run, call->x, call->y);
     TESS_CUDA_INTEGERS(run, problem->rows, problem->cols);
-    TESS_CUDA_NUMBERS(run, call->alpha, call->beta);
+    tess_cuda_add_factors(run, problem, call);
     return 1;
 }
 

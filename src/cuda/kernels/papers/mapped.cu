@@ -32,23 +32,23 @@ typedef struct mapped_args {
     const long long *offsets; /* REORDER: groups + 1, in steps; otherwise rows + 1, in blocks */
     const int *targets;       /* block row of a line; REORDER: groups * BY, or -1 */
     const int *columns;
-    const real *values;
-    const real *x;
-    real *y;
+    const scalar *values;
+    const scalar *x;
+    scalar *y;
     long long rows, cols;
-    double alpha, beta;
+    factor alpha, beta;
 } mapped_args;
 
-DEVICE real element_x(const mapped_args *a, int column, int j)
+DEVICE scalar element_x(const mapped_args *a, int column, int j)
 {
     const long long at = (long long)column * BW + j;
     if (column < 0)
-        return 0;
+        return ZERO;
 #if RAGGED
     if (at >= a->cols)
-        return 0;
+        return ZERO;
 #endif
-    return READ_ONLY(a->x + at);
+    return read_scalar(a->x + at);
 }
 
 /* The block row of a line of the thread block's group, or -1. */
@@ -83,7 +83,8 @@ DEVICE long long first_block(const mapped_args *a, int line, int which, int *ste
 
 /* One turn: DEPTH steps from `step` on, of which `left` exist. `block` is the thread's first block, of
  * which it takes row r and columns c, c + PIECE, ... */
-DEVICE real turn(const mapped_args *a, long long block, int left, int r, int c, real sum, policy p)
+DEVICE scalar turn(const mapped_args *a, long long block, int left, int r, int c, scalar sum,
+                   policy p)
 {
     int column[DEPTH];
     UNROLL
@@ -95,30 +96,30 @@ DEVICE real turn(const mapped_args *a, long long block, int left, int r, int c, 
     NO_UNROLL
     for (int piece = 0; piece < PIECES; piece++) {
         const int j = piece * PIECE + c;
-        real v[DEPTH], xs[DEPTH];
+        scalar v[DEPTH], xs[DEPTH];
         const bool inside = BW % PIECE == 0 || j < BW;
         UNROLL
         for (int u = 0; u < DEPTH; u++) {
-            v[u] = 0;
+            v[u] = ZERO;
             if (u < left && inside)
-                stream_load1(a->values + (block + u * STRIDE) * PER_BLOCK + j * BH + r, &v[u], p);
+                stream_scalar1(a->values + (block + u * STRIDE) * PER_BLOCK + j * BH + r, &v[u], p);
         }
         UNROLL
         for (int u = 0; u < DEPTH; u++)
-            xs[u] = inside ? element_x(a, column[u], j) : 0;
+            xs[u] = inside ? element_x(a, column[u], j) : ZERO;
         UNROLL
         for (int u = 0; u < DEPTH; u++)
-            sum += v[u] * xs[u];
+            MULTIPLY_ADD(sum, v[u], xs[u]);
     }
     return sum;
 }
 
 KERNEL(mapped, mapped_args, THREADS, 1)
 {
-    SHARED(real, sums, THREADS);
+    SHARED(scalar, sums, THREADS);
     const int line = (int)threadIdx.x / UNIT, inside = (int)threadIdx.x % UNIT;
     const bool active = line < BY && inside < COLUMNS * BH;
-    real sum = 0;
+    scalar sum = ZERO;
     if (active) {
         const policy p = stream_policy();
         const int r = inside % BH, c = inside / BH % PIECE, which = inside / (BH * PIECE);
@@ -133,7 +134,7 @@ KERNEL(mapped, mapped_args, THREADS, 1)
     NO_UNROLL
     for (int stride = TREE; stride > 0; stride /= 2) {
         if (active && inside < stride * BH && inside + stride * BH < COLUMNS * BH)
-            sums[threadIdx.x] += sums[threadIdx.x + stride * BH];
+            ADD_TO(sums[threadIdx.x], sums[threadIdx.x + stride * BH]);
         __syncthreads();
     }
     if (active && inside < BH) {

@@ -28,6 +28,7 @@ const tess_cuda_kernel TESS_OF(tess_cuda_kernel_) = {
     .source = "mapped.cu",
     .format = "interleaved",
     .op = TESS_CUDA_SPMV,
+    .complex = true,
     .params = FAMILY_PARAMS,
     .param_count = FAMILY_COUNT,
     .fits = TESS_OF(fits_),

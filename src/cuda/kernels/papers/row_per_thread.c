@@ -10,10 +10,19 @@ static const tess_cuda_param params[COUNT] = {
     [LAMBDA] = TESS_CUDA_LAMBDA,
 };
 
+static int threads_of(const tess_cuda_problem *problem, const int *p)
+{
+    int64_t threads = 32 * tess_ceil_div(problem->block_height, 32);
+    return threads < p[MOST] ? (int)threads : p[MOST];
+}
+
+/* x of a block fits shared memory, and the values in flight half of the registers. */
 static bool fits(const tess_cuda_problem *problem, const int *p)
 {
+    const int64_t size = (int64_t)tess_type_size(problem->type);
     return problem->block_height >= 2 && p[UNROLL] <= problem->block_width + 3 &&
-           (!p[SHARE] || problem->block_width * (int64_t)tess_type_size(problem->type) <= 48 << 10);
+           (!p[SHARE] || problem->block_width * size <= 48 << 10) &&
+           p[UNROLL] * size * threads_of(problem, p) <= 128 << 10;
 }
 
 /* The paper's choice from 16 on. A smaller block leaves more than half of a warp idle. */
@@ -27,12 +36,6 @@ static void guess(const tess_cuda_problem *problem, int *p)
     p[SHARE] = 0;
     p[UNROLL] = problem->block_width >= 16 ? 8 : 4;
     p[MOST] = 1024;
-}
-
-static int threads_of(const tess_cuda_problem *problem, const int *p)
-{
-    int64_t threads = 32 * tess_ceil_div(problem->block_height, 32);
-    return threads < p[MOST] ? (int)threads : p[MOST];
 }
 
 /* Thread blocks a block row. */

@@ -15,10 +15,10 @@
 #define WHOLE (BW / UNROLLED * UNROLLED) /* columns in full turns of the inner loop */
 
 /* `count` (a constant, at most UNROLLED) columns from c on, all loads before the products. */
-DEVICE real add_part(const rows_args *a, const real *values, int column, const real *xs, int c,
-                     int count, real sum, policy p)
+DEVICE scalar add_part(const rows_args *a, const scalar *values, int column, const scalar *xs, int c,
+                       int count, scalar sum, policy p)
 {
-    real v[UNROLLED];
+    scalar v[UNROLLED];
     UNROLL
     for (int u = 0; u < UNROLLED; u++)
         if (u < count)
@@ -26,22 +26,22 @@ DEVICE real add_part(const rows_args *a, const real *values, int column, const r
     UNROLL
     for (int u = 0; u < UNROLLED; u++)
         if (u < count)
-            sum += v[u] * (SHARE ? xs[c + u] : block_x(a, column, c + u));
+            MULTIPLY_ADD(sum, v[u], SHARE ? xs[c + u] : block_x(a, column, c + u));
     return sum;
 }
 
 KERNEL(row_per_thread, rows_args, THREADS, 1)
 {
 #if SHARE
-    SHARED(real, xs, BW);
+    SHARED(scalar, xs, BW);
 #else
-    const real *xs = 0;
+    const scalar *xs = 0;
 #endif
     const long long line = blockIdx.x / CHUNKS;
     const int r = (int)(blockIdx.x % CHUNKS) * THREADS + (int)threadIdx.x;
     const policy p = stream_policy();
     const long long first = READ_ONLY(a.offsets + line), last = READ_ONLY(a.offsets + line + 1);
-    real sum = 0;
+    scalar sum = ZERO;
     for (long long block = first; block < last; block++) {
         const int column = READ_ONLY(a.columns + block);
 #if SHARE
@@ -51,7 +51,7 @@ KERNEL(row_per_thread, rows_args, THREADS, 1)
         __syncthreads();
 #endif
         if (r < BH) {
-            const real *values = a.values + block * PER_BLOCK + r;
+            const scalar *values = a.values + block * PER_BLOCK + r;
             NO_UNROLL
             for (int c = 0; c < WHOLE; c += UNROLLED)
                 sum = add_part(&a, values, column, xs, c, UNROLLED, sum, p);

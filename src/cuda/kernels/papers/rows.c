@@ -29,10 +29,11 @@ int tess_cuda_rows_lambda(const tess_cuda_problem *problem)
 size_t tess_cuda_rows_defines(const tess_cuda_problem *problem, bool balanced, char *text,
                               size_t size)
 {
-    return (size_t)snprintf(
-        text, size, "-DREAL=%d -DBH=%d -DBW=%d -DRAGGED=%d -DBALANCED=%d -DHINT=1",
-        (int)tess_type_size(problem->type), (int)problem->block_height, (int)problem->block_width,
-        problem->cols % problem->block_width != 0, balanced);
+    tess_cuda_scalar_defines(problem->type, problem->conjugate, text, size);
+    tess_append(text, size, " -DBH=%d -DBW=%d -DRAGGED=%d -DBALANCED=%d -DHINT=1",
+                (int)problem->block_height, (int)problem->block_width,
+                problem->cols % problem->block_width != 0, balanced);
+    return strlen(text);
 }
 
 void tess_cuda_rows_layout_name(int lambda, char *text, size_t size)
@@ -56,7 +57,7 @@ int tess_cuda_rows_launches(const tess_cuda_problem *problem, const tess_cuda_la
     tess_cuda_add_args(run, call->arrays, BSR_VALUES + 1);
     TESS_CUDA_POINTERS(run, call->x, balanced ? call->workspace : call->y);
     TESS_CUDA_INTEGERS(run, lines, problem->rows, problem->cols);
-    TESS_CUDA_NUMBERS(run, call->alpha, call->beta);
+    tess_cuda_add_factors(run, problem, call);
     if (!balanced)
         return 1;
     tess_cuda_launch_balanced_sum(problem, layout, call, &out[1]);

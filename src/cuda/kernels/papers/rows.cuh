@@ -15,28 +15,28 @@
 typedef struct rows_args {
     const long long *offsets; /* lines + 1, in blocks */
     const int *columns;
-    const real *values; /* column-major blocks */
-    const real *x;
-    real *y; /* BALANCED: y^, lines * BH scalars */
+    const scalar *values; /* column-major blocks */
+    const scalar *x;
+    scalar *y; /* BALANCED: y^, lines * BH scalars */
     long long lines, rows, cols;
-    double alpha, beta;
+    factor alpha, beta;
 } rows_args;
 
 /* Element j of a block's part of x; RAGGED: cols is not a multiple of BW. */
-DEVICE real block_x(const rows_args *a, int column, int j)
+DEVICE scalar block_x(const rows_args *a, int column, int j)
 {
     const long long at = (long long)column * BW + j;
 #if RAGGED
     if (at >= a->cols)
-        return 0;
+        return ZERO;
 #endif
-    return READ_ONLY(a->x + at);
+    return read_scalar(a->x + at);
 }
 
-DEVICE real block_value(const real *from, policy p)
+DEVICE scalar block_value(const scalar *from, policy p)
 {
-    real value;
-    stream_load1(from, &value, p);
+    scalar value;
+    stream_scalar1(from, &value, p);
     return value;
 }
 
@@ -48,7 +48,7 @@ DEVICE int block_column(const int *from, policy p)
 }
 
 /* The result of scalar row i of a line. */
-DEVICE void put(const rows_args *a, long long line, int i, real sum)
+DEVICE void put(const rows_args *a, long long line, int i, scalar sum)
 {
 #if BALANCED
     a->y[line * BH + i] = sum;
@@ -63,14 +63,14 @@ DEVICE void put(const rows_args *a, long long line, int i, real sum)
 /* Groups of LANES lanes hold WARP_COLUMNS columns of BH sums each; afterwards the first BH lanes hold
  * the sums over the columns. The tree of paper 002's algorithms, by shuffles: any number of
  * columns, a fixed order. */
-DEVICE real add_columns(real sum, int lane)
+DEVICE scalar add_columns(scalar sum, int lane)
 {
     UNROLL
     for (int stride = 16; stride > 0; stride /= 2) {
         if (stride < WARP_COLUMNS) {
-            const real other = __shfl_down_sync(0xffffffffu, sum, stride * BH, LANES);
+            const scalar other = shuffle_down(0xffffffffu, sum, stride * BH, LANES);
             if (lane + stride * BH < WARP_COLUMNS * BH)
-                sum += other;
+                ADD_TO(sum, other);
         }
     }
     return sum;

@@ -69,6 +69,7 @@ const tess_cuda_kernel TESS_PASTE(tess_cuda_kernel_, FAMILY) = {
     .source = TESS_TEXT(FAMILY) ".cu",
     .format = "bsr",
     .op = TESS_CUDA_SPMV,
+    .complex = true,
 #ifdef FAMILY_NAIVE
     .naive = FAMILY_NAIVE,
 #endif
@@ -89,6 +90,7 @@ const tess_cuda_kernel TESS_PASTE(TESS_PASTE(tess_cuda_kernel_, FAMILY), _balanc
     .source = TESS_TEXT(FAMILY) ".cu",
     .format = "balanced",
     .op = TESS_CUDA_SPMV,
+    .complex = true,
     .worth = worth_balanced,
     .params = params,
     .param_count = COUNT,
