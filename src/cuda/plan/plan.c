@@ -385,15 +385,3 @@ tess_status tess_cuda_host_values(tess_plan *plan)
         plan->values = p->matrix.values;
     return status;
 }
-
-tess_status tess_cuda_set_stream(tess_plan *plan, void *stream)
-{
-    tess_cuda_plan *p = tess_cuda_plan_of(plan);
-    TESS_TRY(tess_cuda_enter(p->cuda));
-    /* The old stream may still use staging buffers and workspaces. */
-    tess_status status = TESS_CU(p->cuda, cuStreamSynchronize(p->stream));
-    tess_cuda_leave(p->cuda);
-    if (status == TESS_OK)
-        p->stream = stream ? stream : p->cuda->stream;
-    return status;
-}

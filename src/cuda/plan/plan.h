@@ -123,7 +123,6 @@ tess_status tess_cuda_memory_permute(tess_plan *plan, const tess_permute *pass);
 
 /* ---- product.c ---- */
 
-tess_status tess_cuda_set_stream(tess_plan *plan, void *stream);
 tess_status tess_cuda_spmv(tess_plan *plan, double alpha, const void *x, double beta, void *y);
 tess_status tess_cuda_spmv_transpose(tess_plan *plan, double alpha, const void *x, double beta,
                                      void *y);
@@ -139,10 +138,6 @@ tess_status tess_cuda_spmm(tess_plan *plan, int k, tess_block_order order, doubl
 /* Those of complex matrices. */
 extern const tess_complex_products tess_cuda_complex_products;
 
-/* Kernels load a complex scalar at once, so it lies at a multiple of its size. `what` is in device
- * memory. */
-tess_status tess_cuda_check_aligned(const tess_cuda_plan *p, const char *what, cu_pointer address);
-
 /* X and Y of a product with k vectors where the device finds them: call->x and y, from beta, ldx
  * and ldy. Vectors in host memory are copied; tess_cuda_return_vectors brings such a Y back, and
  * waits for it. Inside enter/leave. */
@@ -157,6 +152,14 @@ tess_status tess_cuda_return_vectors(tess_cuda_plan *p, const tess_cuda_return *
 /* Y = alpha A X + beta Y of k vectors in device memory, in `stream`. Inside enter/leave. */
 tess_status tess_cuda_run_many(tess_cuda_plan *p, int k, bool row_major, const tess_cuda_call *call,
                                cu_stream stream);
+
+/* ---- stage.c ---- */
+
+tess_status tess_cuda_set_stream(tess_plan *plan, void *stream);
+
+/* Kernels load a complex scalar at once, so it lies at a multiple of its size. `what` is in device
+ * memory. */
+tess_status tess_cuda_check_aligned(const tess_cuda_plan *p, const char *what, cu_pointer address);
 
 /* Fails with the message where the plan's stream is being captured in a graph. */
 tess_status tess_cuda_refuse_capture(tess_cuda_plan *p, const char *message);

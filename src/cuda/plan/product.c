@@ -9,38 +9,6 @@
 
 enum { DOT_BLOCKS = 256, DOT_THREADS = 256 };
 
-tess_status tess_cuda_need_stage(tess_cuda_plan *p, int which, size_t bytes)
-{
-    static const char *const names[] = {"a copy of x", "a copy of y", "a copy of w", "a product"};
-    if (p->stage_bytes[which] >= bytes && p->stage[which])
-        return TESS_OK;
-    tess_cuda_free(p->cuda, p->stage[which]);
-    p->stage[which] = 0;
-    p->stage_bytes[which] = 0;
-    TESS_TRY(tess_cuda_alloc(p->cuda, bytes, names[which], &p->stage[which]));
-    p->stage_bytes[which] = bytes;
-    return TESS_OK;
-}
-
-tess_status tess_cuda_refuse_capture(tess_cuda_plan *p, const char *message)
-{
-    int capturing = 0;
-    TESS_TRY(TESS_CU(p->cuda, cuStreamIsCapturing(p->stream, &capturing)));
-    return capturing ? tess_fail(p->cuda->ctx, TESS_ERR_UNSUPPORTED, "%s", message) : TESS_OK;
-}
-
-tess_status tess_cuda_check_aligned(const tess_cuda_plan *p, const char *what, cu_pointer address)
-{
-    const tess_type type = p->matrix.type;
-    const size_t size = tess_type_size(type);
-    if (!tess_is_complex(type) || address % size == 0)
-        return TESS_OK;
-    return tess_fail(p->cuda->ctx, TESS_ERR_ARGUMENT,
-                     "%s of %s in device memory must lie at a multiple of %zu bytes: 0x%llx is not "
-                     "one",
-                     what, tess_type_name(type), size, (unsigned long long)address);
-}
-
 /* The address of a vector on the device. A host vector gets a staging buffer, filled if `read`, and
  * is `staged`. */
 static tess_status locate(tess_cuda_plan *p, int which, const void *vector, size_t bytes, bool read,
