@@ -12,14 +12,21 @@ static bool asked_for(const tess_plan_options *options, const tess_candidate *ca
            (!options->kernel || strcmp(options->kernel, candidate->kernel) == 0);
 }
 
-/* Whether no candidate before is of the same format; with `kernel`, of the same kernel on it. */
-static bool is_first(const tess_candidates *list, int64_t at, bool kernel)
+/* The candidates that are the first of their kernel on their format: few, where there are thousands
+ * of sets of parameters. */
+typedef struct firsts {
+    int64_t *at;
+    int64_t count;
+} firsts;
+
+/* Whether none of them is of the same format; with `kernel`, of the same kernel on it. */
+static bool is_first(const tess_candidates *list, const firsts *before, int64_t at, bool kernel)
 {
     const tess_candidate *c = &list->items[at];
-    for (int64_t i = 0; i < at; i++) {
-        const tess_candidate *before = &list->items[i];
-        if (strcmp(before->format, c->format) == 0 &&
-            (!kernel || strcmp(before->kernel, c->kernel) == 0))
+    for (int64_t i = 0; i < before->count; i++) {
+        const tess_candidate *other = &list->items[before->at[i]];
+        if (strcmp(other->format, c->format) == 0 &&
+            (!kernel || strcmp(other->kernel, c->kernel) == 0))
             return false;
     }
     return true;
@@ -35,11 +42,11 @@ static bool is_first(const tess_candidates *list, int64_t at, bool kernel)
  *   7      the rest */
 enum { TURNS = 8 };
 
-static int turn_of(const tess_candidates *list, int64_t at)
+static int turn_of(const tess_candidates *list, const firsts *before, int64_t at)
 {
     double best = list->items[0].predicted, predicted = list->items[at].predicted;
     /* Of its kernel, or of its format where the model knows nothing. */
-    bool first = is_first(list, at, predicted > 0);
+    bool first = is_first(list, before, at, predicted > 0);
     if (at == 0)
         return 0;
     if (list->items[at].naive && first)
@@ -48,7 +55,21 @@ static int turn_of(const tess_candidates *list, int64_t at)
         return 7;
     if (predicted > likely * best)
         return first ? 5 : 6;
-    return is_first(list, at, false) ? 2 : first ? 3 : 4;
+    return is_first(list, before, at, false) ? 2 : first ? 3 : 4;
+}
+
+/* turn[i] of every candidate. */
+static tess_status find_turns(tess_ctx *ctx, const tess_candidates *list, int *turn)
+{
+    firsts before = {0};
+    TESS_TRY(TESS_ALLOC(ctx, list->count, &before.at));
+    for (int64_t i = 0; i < list->count; i++) {
+        turn[i] = turn_of(list, &before, i);
+        if (is_first(list, &before, i, true))
+            before.at[before.count++] = i;
+    }
+    tess_free(ctx, before.at);
+    return TESS_OK;
 }
 
 bool tess_search_shapes(tess_effort effort, const tess_matrix *A)
@@ -60,18 +81,22 @@ tess_status tess_search_list(tess_search *search, tess_device *device, const tes
                              const tess_plan_options *options)
 {
     tess_candidates list = {0};
+    int *turns = NULL;
     tess_product product = {
         .kind = TESS_PRODUCT_SPMV, .effort = search->effort, .format = options->format};
     product.shapes = tess_search_shapes(search->effort, A);
     tess_status status;
     TESS_TRY_CLEAN(tess_candidates_list(device, A, &product, &list));
+    TESS_TRY_CLEAN(TESS_ALLOC(device->ctx, list.count, &turns));
+    TESS_TRY_CLEAN(find_turns(device->ctx, &list, turns));
     TESS_TRY_CLEAN(TESS_ALLOC(device->ctx, list.count + 1, &search->trials));
     for (int turn = 0; turn < TURNS; turn++)
         for (int64_t i = 0; i < list.count; i++)
-            if (asked_for(options, &list.items[i]) && turn_of(&list, i) == turn)
+            if (turns[i] == turn && asked_for(options, &list.items[i]))
                 search->trials[search->count++] = (tess_trial){.candidate = list.items[i]};
 
 cleanup:
+    tess_free(device->ctx, turns);
     tess_candidates_free(device->ctx, &list);
     return status;
 }

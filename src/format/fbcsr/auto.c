@@ -18,10 +18,10 @@
 #include "format/fbcsr/slices.h"
 #include "format/fbcsr/split.h"
 
-static const char *const candidates[] = {"32x32,16x16,8x8,6x6,5x5,4x4,3x3,2x2",
-                                         "8x4,4x8,8x2,2x8,2x6,6x3,3x6,5x3,3x5,4x3,3x4,4x2,2x4",
-                                         "row:32,row:16,row:8,row:4,column:32,column:16,"
-                                         "diagonal:32,diagonal:16,antidiagonal:32,antidiagonal:16"};
+static const char *const candidates[] = {
+    "32x32,16x16,8x8,6x6,5x5,4x4,3x3,2x2", "8x4,4x8,8x2,2x8,2x6,6x3,3x6,5x3,3x5,4x3,3x4,4x2,2x4",
+    ("row:32,row:16,row:8,row:4,column:32,column:16,"
+     "diagonal:32,diagonal:16,antidiagonal:32,antidiagonal:16")};
 enum {
     CANDIDATES = 31,
     SAMPLE_ENTRIES = 100000,
