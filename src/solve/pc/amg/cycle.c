@@ -68,6 +68,12 @@ static int slot(const cycle *c, int which)
     return level_slot(c, c->amg->levels, which);
 }
 
+static const tess_amg_level *level_of(const cycle *c, int level)
+{
+    const tess_amg_level *finest = c->amg->level;
+    return finest + level;
+}
+
 static bool is_bottom(const cycle *c, int level)
 {
     return level + 1 == c->amg->levels && c->amg->bottom;
@@ -78,7 +84,7 @@ static bool is_bottom(const cycle *c, int level)
 static void correct(const cycle *c, int level, double f, double g, int x, bool last)
 {
     const int r = vector(c, level, AMG_R), d = vector(c, level, AMG_D);
-    const tess_diagonal *D = &c->amg->level[level].diagonal;
+    const tess_diagonal *D = &level_of(c, level)->diagonal;
     const tess_term term[2] = {{f, TESS_ONE, d}, {1, TESS_ONE, x}};
     const int first = f == 0;
     if (last) {
@@ -93,7 +99,7 @@ static void correct(const cycle *c, int level, double f, double g, int x, bool l
  * of them is made. d is the last correction unless nobody reads it (`last`). */
 static void polynomial(const cycle *c, int level, int x, bool start, bool last)
 {
-    const tess_amg_level *l = &c->amg->level[level];
+    const tess_amg_level *l = level_of(c, level);
     tess_steps *s = c->steps;
     const int64_t degree = c->amg->degree;
     const int r = vector(c, level, AMG_R), d = vector(c, level, AMG_D);
@@ -118,7 +124,7 @@ static void polynomial(const cycle *c, int level, int x, bool start, bool last)
 /* The same with corrections d = M^-1 r. */
 static void sweeps(const cycle *c, int level, int x, bool start)
 {
-    const tess_amg_level *l = &c->amg->level[level];
+    const tess_amg_level *l = level_of(c, level);
     const int r = vector(c, level, AMG_R), d = vector(c, level, AMG_D);
     for (int64_t i = 0; i < c->amg->degree; i++) {
         if (i > 0)
@@ -154,7 +160,7 @@ static void solve_below(const cycle *c, int level, int visits, int x);
  * is the residual afterwards. `visits`: how often a cycle visits this level. */
 static void descend(const cycle *c, int level, int visits, int from, int x, bool residual)
 {
-    const tess_amg_level *l = &c->amg->level[level];
+    const tess_amg_level *l = level_of(c, level);
     tess_steps *s = c->steps;
     const int r = vector(c, level, AMG_R), d = vector(c, level, AMG_D);
     if (is_bottom(c, level)) {
@@ -183,7 +189,7 @@ static void descend(const cycle *c, int level, int visits, int from, int x, bool
 static void iterate_twice(const cycle *c, int level, int visits, int x)
 {
     tess_steps *s = c->steps;
-    tess_plan *plan = c->amg->level[level].plan;
+    tess_plan *plan = level_of(c, level)->plan;
     const bool symmetric = c->amg->symmetric;
     const tess_scalar_op divide = symmetric ? TESS_OP_DIV_POSITIVE : TESS_OP_DIV;
     const int b = vector(c, level, AMG_B), first = vector(c, level, AMG_C);
@@ -216,7 +222,7 @@ static void iterate_twice(const cycle *c, int level, int visits, int x)
 /* x, a vector of `level`, becomes the correction by the coarser levels for the residual in r. */
 static void solve_below(const cycle *c, int level, int visits, int x)
 {
-    const tess_amg_level *l = &c->amg->level[level];
+    const tess_amg_level *l = level_of(c, level);
     tess_steps *s = c->steps;
     const int below = level + 1, answer = vector(c, below, AMG_X);
     const bool once =
