@@ -143,8 +143,10 @@ static double largest_of_block(const tess_matrix *A, int64_t k)
 {
     const int64_t area = (int64_t)A->block_height * A->block_width;
     double largest = 0;
-    for (int64_t i = 0; i < area; i++)
-        largest = fmax(largest, fabs(tess_matrix_value(A, k * area + i)));
+    for (int64_t i = 0; i < area; i++) { /* gcc 12 for aarch64 fails to compile fmax here */
+        const double size = fabs(tess_matrix_value(A, k * area + i));
+        largest = size > largest ? size : largest;
+    }
     return largest;
 }
 
