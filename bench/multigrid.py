@@ -60,7 +60,8 @@ class Bench:
         text = self.output("tessera", "solve", given, "--device", self.options.device, "--method", method, "--pc", pc, "--json")
         if text.startswith("{"):
             return json.loads(text)
-        self.failed.append(f"{given} {solver}")
+        if f"{given} {solver}" not in self.failed:
+            self.failed.append(f"{given} {solver}")
         return None
 
     def turns(self, pairs):
@@ -200,7 +201,8 @@ def edge(given):
 
 
 def median(case, key):
-    return statistics.median(run[key] for run in case["runs"])
+    """Of the runs that have this number: a residual that is none is null."""
+    return statistics.median([run[key] for run in case["runs"] if run[key] is not None] or [float("nan")])
 
 
 def spread(case, key, goal=None):
@@ -287,7 +289,7 @@ def section(name, document):
     if rows:
         head = ["n", "unknowns", "set-up", "host's values", "share", "device's values", "share", "phases of a set-up", "phases of new values"]
         text += "\n### Set-up and new values\n\n" + SET_UPS + "\n" + table(head, rows)
-    failed = ", ".join(f"`{what}`" for what in dict.fromkeys(document["failed"]))
+    failed = ", ".join(f"`{what}`" for what in document["failed"])
     return text + diffusion(document) + (f"\n**Without a report:** {failed}.\n" if failed else "")
 
 
