@@ -65,6 +65,13 @@ def save(path, document):
     os.replace(path + ".new", path)
 
 
+def revision(root):
+    """The revision of a checkout; "unknown" outside of one."""
+    done = subprocess.run(["git", "describe", "--always", "--dirty"], cwd=root, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                          check=False)
+    return done.stdout.strip() or "unknown"
+
+
 def geometric_mean(values):
     return math.exp(sum(map(math.log, values)) / len(values)) if values else float("nan")
 

@@ -14,11 +14,10 @@ import datetime
 import glob
 import os
 import statistics
-import subprocess
 import sys
 import time
 
-from report_common import load, save, table, write_or_check
+from report_common import load, revision, save, table, write_or_check
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 RESULTS = os.path.join(ROOT, "bench", "results")
@@ -277,10 +276,9 @@ def measure(options):
     import scipy
     tessera, mkl = Tessera(os.path.join(options.build, "lib", "libtessera.so")), find_mkl(options.mkl)
     path = os.path.join(RESULTS, f"spgemm-{options.name}.json")
-    revision = subprocess.run(["git", "describe", "--always", "--dirty"], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
     document = {"machine": {"processor": processor(), "threads": options.threads, "date": datetime.date.today().isoformat(),
                             "load": os.getloadavg()[0]},
-                "revision": revision.stdout.strip(), "rounds": options.rounds,
+                "revision": revision(ROOT), "rounds": options.rounds,
                 "versions": {"SciPy": scipy.__version__, **({"MKL": mkl.version} if mkl else {})}, "cases": []}
     for case in CASES:
         done = Contest(options, tessera, mkl, case).run()

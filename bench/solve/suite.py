@@ -24,7 +24,7 @@ import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(ROOT, "bench"))
-from report_common import load, save, slug  # noqa: E402  the path comes first
+from report_common import load, revision, save, slug  # noqa: E402  the path comes first
 
 TOLERANCE = 1e-8
 # Family: (input, block size, values of n, solvers compared, more of ours at the largest n).
@@ -116,7 +116,7 @@ def run_case(options, name, peers):
                     else:
                         key = line["peer"] or line["spec"]
                         gathered.setdefault(key, Gathered()).add(line)
-    case = dict(systems[-1], name=name)
+    case = dict(systems[-1], name=name, revision=options.revision, date=datetime.date.today().isoformat())
     for key in ("read_GBps", "spmv_seconds"):
         case[key] = statistics.median(system[key] for system in systems)
     case["results"] = [g.result() for g in gathered.values()]
@@ -158,6 +158,7 @@ def main():
     parser.add_argument("--cuda", action="store_true", help="the GPU's cases instead")
     parser.add_argument("--name", help="of the machine, for bench/results/solve-NAME.json")
     parser.add_argument("--build", default=build, help="where bin and peers are")
+    parser.add_argument("--revision", default=revision(ROOT), help="that was built (default: that of this checkout)")
     options = parser.parse_args()
     if options.list:
         print("\n".join(case_names()))

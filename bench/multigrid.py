@@ -1,0 +1,377 @@
+#!/usr/bin/env python3
+"""CG with multigrid on one device, and beside other libraries; writes docs/performance/multigrid.md.
+
+    bench/multigrid.py --name MACHINE [--bin DIR] [--device cuda] [--sizes 24,40,64,100] [--rounds N]     measures, then writes the page
+    bench/multigrid.py              only the page, from bench/results/multigrid-*.json and solve-*.json
+    bench/multigrid.py --check      says whether the page is what the results say
+
+Solvers of one size take turns: each is run once to compile its kernels and to find its plans, then --rounds times. All runs but
+the first are kept, in bench/results/multigrid-MACHINE.json, which is written after every size. Standard library only.
+"""
+import argparse
+import datetime
+import glob
+import json
+import os
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+
+from report_common import load, revision, save, table, write_or_check
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+RESULTS = os.path.join(ROOT, "bench", "results")
+PAGE = os.path.join(ROOT, "docs", "performance", "multigrid.md")
+SOLVER, SINGLE, OTHER = "cg:pc=amg", "cg:pc=amg,pc_type=f32", "cg:pc=bjacobi"
+SMOOTH, JUMPS = "gen:diffusion:n=%d", ["jump=1e6", "aniso=1e3", "aniso=1e-3"]
+OF_SYSTEM = ("device", "rhs", "type", "rows", "block", "blocks")  # the same in all runs of a case
+
+
+# ---- Measuring ----
+
+class Bench:
+    """The programs of a build, with one file of wisdom for all of their runs."""
+
+    def __init__(self, options, folder):
+        self.options = options
+        self.failed = []  # inputs and solvers without a report
+        self.environment = dict(os.environ, TESSERA_WISDOM=os.path.join(folder, "wisdom.json"))
+
+    def output(self, program, *words):
+        """What a program prints; "" and a message where there is no such program or it fails."""
+        command = [os.path.join(self.options.bin, program), *words]
+        if not os.path.exists(command[0]):
+            print(f"skipped: no {program} in {self.options.bin}", file=sys.stderr)
+            return ""
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=self.environment, check=False)
+        if done.returncode != 0:
+            print(f"{program} {' '.join(words)}: exit status {done.returncode}: {done.stderr.strip()[:300]}", file=sys.stderr, flush=True)
+        return done.stdout
+
+    def machine(self):
+        """As `tessera bench` describes it."""
+        few = ["--few", "--reps", "1", "--rounds", "1"]
+        return json.loads(self.output("tessera", "bench", "gen:stencil7:n=4,b=3", "--device", self.options.device, "--json", *few))["machine"]
+
+    def solve(self, given, solver):
+        """The report of a solve, be it solved or not; None where there is none."""
+        method, pc = solver.split(":pc=")
+        text = self.output("tessera", "solve", given, "--device", self.options.device, "--method", method, "--pc", pc, "--json")
+        if text.startswith("{"):
+            return json.loads(text)
+        if f"{given} {solver}" not in self.failed:
+            self.failed.append(f"{given} {solver}")
+        return None
+
+    def turns(self, pairs):
+        """A case for every (input, solver), with the runs of all rounds."""
+        cases = {}
+        for number in range(self.options.rounds + 1):
+            for given, solver in pairs:
+                run = self.solve(given, solver)
+                if not run:
+                    continue
+                print(f"{given:34} {solver:22} {run['iterations']:5} iterations, set-up {1e3 * run['setup_seconds']:9.1f} ms, "
+                      f"solve {1e3 * run['seconds']:9.2f} ms" + (", not counted" if number == 0 else ""), flush=True)
+                case = cases.setdefault((given, solver), {"input": given, "solver": solver, **{key: run[key] for key in OF_SYSTEM}, "runs": []})
+                if number > 0:
+                    case["runs"].append({key: run[key] for key in run if key not in OF_SYSTEM and key != "solver"})
+        return [case for case in cases.values() if case["runs"]]
+
+    def set_ups(self, given):
+        """Set-ups and new values in one process; None without the program."""
+        text = self.output("tessera_bench_setup", "--device", self.options.device, given, SOLVER)
+        return {"input": given, "solver": SOLVER, **parsed_set_ups(text)} if "set-up ms" in text else None
+
+
+def parsed_set_ups(text):
+    """The numbers that tessera_bench_setup prints, in ms."""
+    found = {"rows": int(re.search(r": (\d+) rows", text)[1]), "plan_ms": float(re.search(r"plan ms +([\d.]+)", text)[1])}
+    for key, line in (("setup_ms", "set-up ms"), ("host_ms", "update, host"), ("device_ms", "update, device")):
+        numbers = re.search(line + r" +([\d. ]+)\n", text)
+        if numbers:
+            found[key] = [float(number) for number in numbers[1].split()]
+    described = [phases(line) for line in text.splitlines() if re.match(r"set-up \d", line)]
+    return {**found, "setup_phases_ms": described[0], "update_phases_ms": described[-1]}
+
+
+def measure(options):
+    sizes = [int(n) for n in options.sizes.split(",")]
+    document = {"revision": options.revision or revision(ROOT), "date": datetime.date.today().isoformat(), "rounds": options.rounds,
+                "device": options.device, "note": options.note or "", "cases": [], "set_ups": []}
+    path = os.path.join(RESULTS, f"multigrid-{options.name}.json")
+    with tempfile.TemporaryDirectory() as folder:
+        bench = Bench(options, folder)
+        document.update(machine=bench.machine(), failed=bench.failed)
+        for n in sizes:
+            solvers = [SOLVER, SINGLE] + ([OTHER] if n in sizes[-2:] else [])
+            document["cases"] += bench.turns([(f"gen:elasticity:n={n}", solver) for solver in solvers])
+            save(path, document)
+        for n in sizes[-2:]:
+            document["set_ups"] += filter(None, [bench.set_ups(f"gen:elasticity:n={n}")])
+            save(path, document)
+        for n in sizes[-2:]:
+            document["cases"] += bench.turns([(given, SOLVER) for given in [SMOOTH % n] + [f"{SMOOTH % n},{key}" for key in JUMPS]])
+            save(path, document)
+
+
+# ---- What a hierarchy's description says ----
+
+def phases(text):
+    """{phase: ms} of `set-up 15 ms: plans of A 1, diagonal 1 …`; phases below half a millisecond are not there."""
+    line = re.search(r"^set-up \d+ ms: (.*)$", text, re.M)
+    return {name: int(ms) for name, ms in re.findall(r"([^,]+?) (\d+)(?:, |$)", line[1])} if line else {}
+
+
+def complexity(case):
+    found = re.search(r"operator complexity ([\d.]+)", case["runs"][-1].get("preconditioner", ""))
+    return float(found[1]) if found else None
+
+
+def by_level(case):
+    """Medians of the levels' shares of the cycle's time, in percent."""
+    lines = [re.search(r"^time by level: (.*)$", run.get("preconditioner", ""), re.M) for run in case["runs"]]
+    shares = [[float(share) for share in re.findall(r"([\d.]+) %", line[1])] for line in lines if line]
+    return [statistics.median(level) for level in zip(*shares)]
+
+
+def median_phases(parts):
+    """The phases by their medians, the longest first."""
+    names = {name for part in parts for name in part}
+    medians = {name: statistics.median(part.get(name, 0) for part in parts) for name in names}
+    return ", ".join(f"{name} {ms:.0f}" for name, ms in sorted(medians.items(), key=lambda item: (-item[1], item[0])) if ms >= 1)
+
+
+# ---- The page ----
+
+INTRO = """# Multigrid
+
+This page is written by `bench/multigrid.py` from `bench/results/multigrid-*.json` and `solve-*.json`; do not edit it.
+
+Time of CG with `pc=amg` to a relative residual of 1e-8 from x = 0. `gen:elasticity` has 3 × 3 blocks and six rigid motions.
+`gen:diffusion` has scalars.
+
+A number in **bold** misses its goal. The goals are:
+
+| what | goal |
+|---|---|
+| elasticity | at most 20 iterations, operator complexity at most 1.25 |
+| levels in f32 (`pc_type=f32`) | at most one iteration more; at n = 64 and 100 the solve is at least 1.3 times as fast |
+| H200, n = 64, `cg:pc=amg` | set-up at most 80 ms, solve at most 22 ms |
+| H200, n = 100, `cg:pc=amg` | set-up at most 250 ms, solve at most 70 ms |
+| GPU, n = 64 and 100, levels in f64 and in f32 | all bytes of a solve over its time are at least 80 % of the read ceiling |
+| new values | at most half the time of a set-up |
+| diffusion with jumps | at most twice the iterations of the smooth problem |
+| CPU, elasticity, n = 40 and 64 | set-up and solve together at most 0.7 times AMGCL's best and 0.5 times GAMG's |
+| CPU, diffusion | set-up and solve together not slower than AMGCL's best and than PyAMG |
+
+On a GPU the cycle runs on the device. So do the set-up's diagonals, eigenvalue estimates, strengths, QR, patterns and products.
+The host finds the groups and inverts the bottom. Coarse levels have little to read, so their products wait for launches.
+The share of the read ceiling is therefore lower for small systems. Chebyshev's interval begins at an eighth of the largest
+eigenvalue. What lies below is left to the coarse level.
+
+    python3 bench/multigrid.py --name NAME --bin build/bin --device cuda
+    ./run bench-solve multigrid && ./run bench-solve poisson && python3 bench/multigrid.py
+"""
+
+COLUMNS = """Medians of the rounds; in brackets the least and the most. *of read*: all bytes of the solve over its time, as a share
+of the read ceiling. *f32 gains*: solve of `cg:pc=amg` over this solve.
+"""
+
+SET_UPS = """`tessera_bench_setup`, one process, ms: set-ups, then new values in the same pattern from the host's memory and from the
+device's. Each is done four times. The first is not counted: kernels may be compiled in it. *Share*: over the set-up.
+"""
+
+
+def bold(text, missed):
+    return f"**{text}**" if missed else text
+
+
+def thousands(number):
+    return f"{number:,}".replace(",", " ")
+
+
+def digits(value):
+    return f"{value:.2f}" if value < 10 else f"{value:.1f}" if value < 100 else thousands(round(value))
+
+
+def edge(given):
+    return int(re.search(r"n=(\d+)", given)[1])
+
+
+def median(case, key):
+    """Of the runs that have this number: a residual that is none is null."""
+    return statistics.median([run[key] for run in case["runs"] if run[key] is not None] or [float("nan")])
+
+
+def spread(case, key, goal=None):
+    """The median in ms and the range."""
+    ms = sorted(1e3 * run[key] for run in case["runs"])
+    middle = statistics.median(ms)
+    return bold(digits(middle), goal is not None and middle > goal) + f" ({digits(ms[0])}–{digits(ms[-1])})"
+
+
+def iterations(case, most=None):
+    """One number where all runs agree; a run that was not solved is a miss."""
+    counts = sorted({run["iterations"] for run in case["runs"]})
+    reasons = sorted({run["reason"] for run in case["runs"] if not run["solved"]})
+    text = "–".join(str(count) for count in dict.fromkeys((counts[0], counts[-1])))
+    return bold(", ".join([text] + reasons), reasons or (most is not None and counts[-1] > most))
+
+
+def of_read(case, goal):
+    shares = [run["gb_per_s"] / run["read_gb_per_s"] for run in case["runs"] if run["read_gb_per_s"]]
+    return bold(f"{100 * statistics.median(shares):.1f} %", goal and statistics.median(shares) < goal) if shares else "–"
+
+
+def complexity_of(case, goal=None):
+    number = complexity(case)
+    return bold(f"{number:.3f}", goal is not None and number > goal) if number else "–"
+
+
+def elasticity_row(case, double, machine):
+    n, amg = edge(case["input"]), case["solver"] != OTHER
+    single = case["solver"] == SINGLE
+    set_up, solve = {64: (80, 22), 100: (250, 70)}.get(n, (None, None)) if case["solver"] == SOLVER and "H200" in machine["device"] else (None, None)
+    gain = median(double, "seconds") / median(case, "seconds") if single and double else None
+    most = 20 if amg else None
+    if single and double:
+        most = min(20, median(double, "iterations") + 1)
+    return [str(n), thousands(case["rows"]), f"`{case['solver']}`", complexity_of(case, 1.25), iterations(case, most),
+            spread(case, "setup_seconds", set_up), spread(case, "seconds", solve),
+            of_read(case, 0.8 if amg and n in (64, 100) and case["device"] == "cuda" else None),
+            bold(f"{gain:.2f}", n in (64, 100) and gain < 1.3) if gain else "", f"{median(case, 'true_residual'):.1e}"]
+
+
+def elasticity(document):
+    cases = [c for c in document["cases"] if "elasticity" in c["input"]]
+    doubles = {c["input"]: c for c in cases if c["solver"] == SOLVER}
+    head = ["n", "unknowns", "solver", "complexity", "iterations", "set-up ms", "solve ms", "of read", "f32 gains", "true residual"]
+    text = "\n### Elasticity\n\n" + COLUMNS + "\n" + table(head, [elasticity_row(c, doubles.get(c["input"]), document["machine"]) for c in cases])
+    levels = [[str(edge(c["input"])), f"`{c['solver']}`", ", ".join(f"{share:.0f} %" for share in by_level(c)),
+               median_phases([phases(run["preconditioner"]) for run in c["runs"]])] for c in cases if by_level(c)]
+    if levels:
+        text += "\nWhere the time goes: the cycle's by level, the finest first, and the set-up's phases of a millisecond or more.\n\n"
+        text += table(["n", "solver", "cycle by level", "set-up ms"], levels)
+    return text
+
+
+def set_up_rows(document):
+    for s in document["set_ups"]:
+        set_up = statistics.median(s["setup_ms"][1:])
+        row = [str(edge(s["input"])), thousands(s["rows"]), f"{digits(set_up)} ({digits(min(s['setup_ms'][1:]))}–{digits(max(s['setup_ms'][1:]))})"]
+        for key in ("host_ms", "device_ms"):
+            ms = statistics.median(s[key][1:]) if key in s else None
+            row += [digits(ms), bold(f"{ms / set_up:.2f}", ms > set_up / 2)] if ms else ["–", "–"]
+        yield row + [median_phases([s["setup_phases_ms"]]), median_phases([s["update_phases_ms"]])]
+
+
+def diffusion(document):
+    rows, smooth = [], {c["input"]: c for c in document["cases"] if "," not in c["input"]}
+    for c in (c for c in document["cases"] if "diffusion" in c["input"]):
+        base = smooth.get(c["input"].split(",")[0])
+        ratio = median(c, "iterations") / median(base, "iterations") if base and base is not c else None
+        rows.append([f"`{c['input']}`", thousands(c["rows"]), complexity_of(c), iterations(c),
+                     bold(f"{ratio:.2f}", "jump" in c["input"] and ratio > 2) if ratio else "", spread(c, "setup_seconds"), spread(c, "seconds"),
+                     of_read(c, None), f"{median(c, 'true_residual'):.1e}"])
+    head = ["problem", "unknowns", "complexity", "iterations", "of smooth", "set-up ms", "solve ms", "of read", "true residual"]
+    return ("\n### Diffusion, `cg:pc=amg`\n\nEvery other box conducts `jump` times better. Along x all conduct `aniso` times better than along "
+            "y and z. *of smooth*: iterations over those of the smooth problem.\n\n" + table(head, rows)) if rows else ""
+
+
+def section(name, document):
+    machine = document["machine"]
+    text = (f"\n## {name}\n\n{machine['device']}; {machine['processor']}, {machine['processors']} processors; {machine['system']}, {machine['compiler']}. "
+            f"Revision {document['revision']}, {document['date']}, {document['rounds']} rounds"
+            f" ([multigrid-{name}.json](../../bench/results/multigrid-{name}.json)). {document['note']}".rstrip() + "\n" + elasticity(document))
+    rows = list(set_up_rows(document))
+    if rows:
+        head = ["n", "unknowns", "set-up", "host's values", "share", "device's values", "share", "phases of a set-up", "phases of new values"]
+        text += "\n### Set-up and new values\n\n" + SET_UPS + "\n" + table(head, rows)
+    failed = ", ".join(f"`{what}`" for what in document["failed"])
+    return text + diffusion(document) + (f"\n**Without a report:** {failed}.\n" if failed else "")
+
+
+# ---- Beside other libraries, from bench/solve/suite.py ----
+
+PEERS = ["AMGCL SPAI(0)", "AMGCL ILU(0)", "PETSc GAMG", "PETSc hypre", "PyAMG"]
+BESIDE = """
+## Beside other libraries
+
+Set-up + solve in ms and, in brackets, iterations: medians of `./run bench-solve`, all libraries in turn in one run
+([solvers.md](solvers.md) says how each is used). *to*: Tessera's set-up and solve over the other's.
+"""
+
+
+def total(result):
+    return result["setup_seconds"] + result["solve_seconds"]
+
+
+def to(ours, others, goal):
+    if not others:
+        return "–"
+    ratio = total(ours) / min(map(total, others))
+    return bold(f"{ratio:.2f}", goal is not None and ratio > goal)
+
+
+def beside_row(case):
+    family, n, _ = case["name"].split(":", 2)
+    ours, peers = next(r for r in case["results"] if not r["peer"]), {r["peer"]: r for r in case["results"] if r["peer"]}
+    cells = [f"{1e3 * r['setup_seconds']:.0f} + {1e3 * r['solve_seconds']:.0f} ({r['iterations']})" if r else "–"
+             for r in [ours] + [peers.get(name) for name in PEERS]]
+    scalar, goals = family == "poisson", family == "multigrid" and n in ("40", "64")
+    amgcl = [r for name, r in peers.items() if name.startswith("AMGCL")]
+    gamg, pyamg = ([peers[name]] if name in peers else [] for name in ("PETSc GAMG", "PyAMG"))
+    return [n, thousands(case["rows"])] + cells + [to(ours, amgcl, 1 if scalar else 0.7 if goals else None), to(ours, gamg, 0.5 if goals else None),
+                                                   to(ours, pyamg, 1 if scalar else None)]
+
+
+def beside(name, document):
+    text, machine = "", document["machine"]
+    head = ["n", "unknowns", "Tessera", *PEERS, "to AMGCL's best", "to GAMG", "to PyAMG"]
+    for family, title in (("multigrid", "`gen:elasticity`, 3 × 3 blocks"), ("poisson", "`gen:diffusion`, scalars")):
+        cases = [c for c in document["cases"] if c.get("name", "").startswith(family + ":") and c["name"].endswith(":cg:amg")]
+        if not cases:
+            continue
+        runs = sorted({r["runs"] for c in cases for r in c["results"]})
+        at = sorted({(c.get("revision", f"Tessera {machine['tessera']}"), c.get("date", machine["date"])) for c in cases})
+        text += (f"\n{title}: " + "; ".join(f"revision {r}, {date}" if not r.startswith("Tessera") else f"{r}, {date}" for r, date in at)
+                 + f"; medians of {'–'.join(map(str, dict.fromkeys((runs[0], runs[-1]))))} runs.\n\n"
+                 + table(head, map(beside_row, sorted(cases, key=lambda c: c["rows"]))))
+    return text and f"\n### {name}\n\n{machine['processor']}, {machine['device']}; {machine['compiler']}.\n{text}"
+
+
+def pages():
+    """{path: text}; nothing without results of this program."""
+    def documents(kind):
+        found = {os.path.basename(path)[len(kind) + 1:-len(".json")]: load(path) for path in sorted(glob.glob(os.path.join(RESULTS, f"{kind}-*.json")))}
+        return [(name, document) for name, document in found.items() if document.get("cases")]
+    measured = documents("multigrid")
+    others = "".join(beside(name, document) for name, document in documents("solve"))
+    text = INTRO + "".join(section(name, document) for name, document in measured) + (BESIDE + others if others else "")
+    return {PAGE: text} if measured else {}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("--name", help="of the machine: measures for bench/results/multigrid-NAME.json")
+    parser.add_argument("--bin", default=os.path.join(ROOT, "build", "bin"), help="directory of tessera and tessera_bench_setup")
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--sizes", default="24,40,64,100", help="values of n; the last two are measured in more ways")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--revision", help="that was built (default: that of this checkout)")
+    parser.add_argument("--note", help="sentences about this run, for the page")
+    parser.add_argument("--check", action="store_true", help="write nothing, only compare")
+    options = parser.parse_args()
+    if options.name:
+        measure(options)
+    made = pages()
+    if not made:
+        print("docs/performance/multigrid.md is left as it is: no bench/results/multigrid-*.json has cases; measure with --name")
+    return 1 if write_or_check(ROOT, made) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
