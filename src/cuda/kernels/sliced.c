@@ -163,6 +163,7 @@ static int launch_panel(const tess_cuda_problem *problem, const int *p,
     int count = 0;
     int64_t grid = tess_ceil_div(places, p[THREADS] / p[TPR]);
     tess_cuda_launch *run = tess_cuda_launch_start(&out[count++], "sliced", grid, p[THREADS]);
+    run->waits = true;
     TESS_CUDA_POINTERS(run, call->arrays[SLICED_OFFSETS] + slice * sizeof(int64_t),
                        call->arrays[SLICED_LENGTHS] + line * sizeof(int32_t),
                        call->arrays[SLICED_TARGETS] + line * sizeof(int32_t),

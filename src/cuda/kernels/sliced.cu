@@ -83,11 +83,9 @@ KERNEL(sliced, sliced_args, THREADS, 1)
         target = READ_ONLY(a.targets + line);
 #endif
     }
-#if DOT
     /* In a solver launches overlap; the next may read what the one before this wrote. */
     WAIT_FOR_LAST();
     LET_NEXT_START();
-#endif
     const long long row = (long long)target * BH + lane % BH;
     const bool mine = part == 0 && line < a.lines && target >= 0 && row < a.rows;
     const long long at = y_place(row, a.rows);

@@ -86,7 +86,8 @@ typedef struct tess_cuda_launch {
     unsigned shared;  /* bytes of dynamic shared memory */
     bool cooperative; /* all blocks must be resident at once */
     bool cluster;     /* the whole grid is one cluster */
-    bool overlaps;    /* waits by itself for the launch before, so that it may start earlier */
+    bool waits;       /* the kernel waits by itself for the launch before */
+    bool overlaps;    /* it waits, and starts while the launch before ends */
     bool sums_parts;  /* adds up a dot's partial sums: args 0 and 1 are where and how many. A caller
                          that adds them itself (tess_cuda_run_parts) leaves it out */
     int slots;        /* used of args */

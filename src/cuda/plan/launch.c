@@ -100,19 +100,19 @@ tess_status tess_cuda_launch_one(tess_cuda *cuda, cu_function function, tess_cud
                                   l->block[1], l->block[2], l->shared, stream, arguments, NULL));
 }
 
-/* Whether a product that leaves its partial sums starts while the launch before it ends. One of a
- * single launch does: its thread blocks fill one multiprocessor after the other as they become
- * free. A product with cut rows, which has another launch, does not. Thread blocks that have
- * segments lie together and take much longer than the others; started early they share few
- * multiprocessors, which costs more than the early start saves (H200, an arrow of 139 500 rows of 3
- * x 3 blocks: an iteration of cg takes 24.5 us started early and 15.7 us otherwise). */
+/* Whether a product of a solver starts while the launch before it ends. One of a single launch
+ * does: its thread blocks fill one multiprocessor after the other as they become free. A product
+ * with cut rows, which has another launch, does not. Thread blocks that have segments lie together
+ * and take much longer than the others; started early they share few multiprocessors, which costs
+ * more than the early start saves (H200, an arrow of 139 500 rows of 3 x 3 blocks: an iteration of
+ * cg takes 24.5 us started early and 15.7 us otherwise). */
 static bool starts_early(const tess_cuda_launch *launches, int count)
 {
-    return count == 2 && launches[1].sums_parts;
+    return launches[0].waits && (count == 1 || (count == 2 && launches[1].sums_parts));
 }
 
 static tess_status run(tess_cuda *cuda, const tess_cuda_variant *variant, tess_cuda_call *call,
-                       cu_stream stream, tess_cuda_parts *parts)
+                       cu_stream stream, bool early, tess_cuda_parts *parts)
 {
     const tess_cuda_resident *resident = variant->resident;
     for (int i = 0; i < TESS_CUDA_ARRAYS; i++)
@@ -133,7 +133,7 @@ static tess_status run(tess_cuda *cuda, const tess_cuda_variant *variant, tess_c
         if (!function)
             return tess_fail(cuda->ctx, TESS_ERR_INTERNAL, "kernel '%s' has no entry '%s' loaded",
                              variant->kernel->name, l->entry);
-        l->overlaps |= parts && starts_early(launches, count);
+        l->overlaps |= early && starts_early(launches, count);
         TESS_TRY(tess_cuda_launch_one(cuda, function, l, stream));
     }
     return TESS_OK;
@@ -142,12 +142,18 @@ static tess_status run(tess_cuda *cuda, const tess_cuda_variant *variant, tess_c
 tess_status tess_cuda_run(tess_cuda *cuda, const tess_cuda_variant *variant, tess_cuda_call *call,
                           cu_stream stream)
 {
-    return run(cuda, variant, call, stream, NULL);
+    return run(cuda, variant, call, stream, false, NULL);
+}
+
+tess_status tess_cuda_run_early(tess_cuda *cuda, const tess_cuda_variant *variant,
+                                tess_cuda_call *call, cu_stream stream)
+{
+    return run(cuda, variant, call, stream, true, NULL);
 }
 
 tess_status tess_cuda_run_parts(tess_cuda *cuda, const tess_cuda_variant *variant,
                                 tess_cuda_call *call, cu_stream stream, tess_cuda_parts *parts)
 {
     *parts = (tess_cuda_parts){0};
-    return run(cuda, variant, call, stream, parts);
+    return run(cuda, variant, call, stream, true, parts);
 }

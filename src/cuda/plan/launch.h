@@ -15,6 +15,11 @@ bool tess_cuda_cluster_fits(tess_cuda *cuda, cu_function function, const tess_cu
 tess_status tess_cuda_run(tess_cuda *cuda, const tess_cuda_variant *variant, tess_cuda_call *call,
                           cu_stream stream);
 
+/* The same in a solver's iteration, where a launch before it in the stream is the solver's own: the
+ * product may start while that one ends. */
+tess_status tess_cuda_run_early(tess_cuda *cuda, const tess_cuda_variant *variant,
+                                tess_cuda_call *call, cu_stream stream);
+
 /* The same for a product with a dot product, whose partial sums the caller adds up. count 0: there
  * are none, and the dot product is complete. */
 typedef struct tess_cuda_parts {
