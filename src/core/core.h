@@ -217,6 +217,18 @@ static inline void tess_put(void *array, tess_type type, int64_t i, double value
         ((float *)array)[i] = (float)value;
 }
 
+/* The largest |a_i| of `count` reals from the first one on; NaN is left out. With fmax gcc 12 for
+ * aarch64 fails to compile the loop. */
+static inline double tess_largest(const void *array, tess_type type, int64_t first, int64_t count)
+{
+    double largest = 0;
+    for (int64_t i = first; i < first + count; i++) {
+        const double value = tess_get(array, type, i), size = value < 0 ? -value : value;
+        largest = size > largest ? size : largest;
+    }
+    return largest;
+}
+
 /* Scalar i of an array of any type. */
 static inline tess_complex tess_get_complex(const void *array, tess_type type, int64_t i)
 {

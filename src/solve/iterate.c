@@ -204,10 +204,9 @@ static tess_status end_small(tess_solver *solver, tess_system *system, int j, co
     const tess_matrix *A = solver->plan->matrix;
     const tess_backend *backend = solver->plan->device->backend;
     void *copy;
-    double largest = 0;
     TESS_TRY(tess_vector_to_host(solver->plan, b, &copy));
-    for (int64_t i = 0; i < tess_reals(A->type, A->rows); i++)
-        largest = fmax(largest, fabs(tess_get(copy ? copy : b, tess_real_type(A->type), i)));
+    double largest =
+        tess_largest(copy ? copy : b, tess_real_type(A->type), 0, tess_reals(A->type, A->rows));
     tess_free(solver->ctx, copy);
     if (backend->sum) /* of several parts */
         TESS_TRY(backend->sum(solver->plan, &largest, 1));

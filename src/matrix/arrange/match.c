@@ -139,23 +139,13 @@ static bool augment(matching *m, int64_t start)
 
 /* ---- The whole ---- */
 
-static double largest_of_block(const tess_matrix *A, int64_t k)
-{
-    const int64_t area = (int64_t)A->block_height * A->block_width;
-    double largest = 0;
-    for (int64_t i = 0; i < area; i++) { /* gcc 12 for aarch64 fails to compile fmax here */
-        const double size = fabs(tess_matrix_value(A, k * area + i));
-        largest = size > largest ? size : largest;
-    }
-    return largest;
-}
-
 static void price(const tess_matrix *A, matching *m)
 {
+    const int64_t area = (int64_t)A->block_height * A->block_width;
     for (int64_t i = 0; i < m->n; i++) {
         double largest = 0;
         for (int64_t k = m->offsets[i]; k < m->offsets[i + 1]; k++) {
-            m->cost[k] = largest_of_block(A, k);
+            m->cost[k] = tess_largest(A->values, A->type, k * area, area);
             largest = fmax(largest, m->cost[k]);
         }
         m->row_size[i] = largest > 0 ? largest : 1;

@@ -61,7 +61,7 @@ static tess_status watch(tess_plan *plan, tess_pc *pc)
 {
     const tess_matrix A = tess_plan_present(plan);
     const int64_t count = A.block_rows * A.block_height;
-    double entry = 0, solved = 0;
+    double solved = 0;
     void *ones;
     TESS_TRY(tess_alloc_bytes(pc->ctx, 2 * count, tess_type_size(A.type), &ones));
     char *z = (char *)ones + (size_t)count * tess_type_size(A.type);
@@ -74,8 +74,8 @@ static tess_status watch(tess_plan *plan, tess_pc *pc)
         const double size = fabs(tess_get(z, part, i));
         solved = isfinite(size) ? fmax(solved, size) : HUGE_VAL;
     }
-    for (int64_t i = 0; i < tess_reals(A.type, tess_matrix_stored(&A)); i++)
-        entry = fmax(entry, fabs(tess_get(A.values, part, i)));
+    const double entry =
+        tess_largest(A.values, part, 0, tess_reals(A.type, tess_matrix_stored(&A)));
     tess_free(pc->ctx, ones);
     pc->growth = entry * solved;
     if (!(pc->growth <= TESS_PC_UNSTABLE))
