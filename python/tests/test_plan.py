@@ -50,6 +50,8 @@ def test_regrouping_keeps_the_callers_numbering(A, rng):
     assert np.allclose(plan @ x, hidden.plan("ref") @ x, rtol=1e-12, atol=1e-14)
     with pytest.raises(ValueError, match="auto, on, off"):
         hidden.plan("cpu", regroup="perhaps")
+    with pytest.raises(tessera.UnsupportedError, match="regroup .*c64"):
+        hidden.astype("c16").plan("cpu", regroup="on")
 
 
 def test_a_plan_says_what_it_is(A):
