@@ -8,6 +8,7 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <tessera/tessera.h>
@@ -17,7 +18,8 @@ typedef struct product {
     tess_status (*spmv)(tess_plan *, double, const void *, double, void *);
     tess_plan *plan;
     Py_ssize_t rows, cols;
-    char format;        /* 'd' or 'f', as the buffer protocol has them */
+    char format[4];     /* of a scalar, as the buffer protocol has it: "d", "f", "Zd" or "Zf" */
+    Py_ssize_t size;    /* of a scalar, in bytes */
     PyObject *dtype;    /* the same type as NumPy's object */
     PyObject *new_size; /* `rows` as a Python int, to make a vector of that length */
     long device;        /* the GPU's number; -1: the plan is the CPU's */
@@ -33,15 +35,15 @@ static void free_product(PyObject *capsule)
     free(p);
 }
 
-/* product(spmv, plan, rows, cols, format, dtype, device): the first two are addresses. */
+/* product(spmv, plan, rows, cols, format, size, dtype, device): the first two are addresses. */
 static PyObject *make_product(PyObject *module, PyObject *arguments)
 {
-    Py_ssize_t spmv, plan, rows, cols;
-    int format;
+    Py_ssize_t spmv, plan, rows, cols, size;
+    const char *format;
     PyObject *dtype;
     long device;
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "nnnnCOl", &spmv, &plan, &rows, &cols, &format, &dtype,
+    if (!PyArg_ParseTuple(arguments, "nnnnsnOl", &spmv, &plan, &rows, &cols, &format, &size, &dtype,
                           &device))
         return NULL;
     PyObject *new_size = PyLong_FromSsize_t(rows);
@@ -54,11 +56,12 @@ static PyObject *make_product(PyObject *module, PyObject *arguments)
     *p = (product){.plan = (tess_plan *)plan,
                    .rows = rows,
                    .cols = cols,
-                   .format = (char)format,
+                   .size = size,
                    .dtype = dtype,
                    .new_size = new_size,
                    .device = device};
     memcpy(&p->spmv, &spmv, sizeof spmv); /* an address becomes a function */
+    snprintf(p->format, sizeof p->format, "%s", format);
     PyObject *capsule = PyCapsule_New(p, capsule_name, free_product);
     if (!capsule) {
         Py_DECREF(dtype);
@@ -87,14 +90,15 @@ static const product *product_of(PyObject *const *arguments, Py_ssize_t count, P
 }
 
 /* The array as a contiguous vector of `length` scalars of the plan's type; 0: it is not one. */
-static int vector_of(PyObject *array, int flags, Py_ssize_t length, char format, Py_buffer *view)
+static int vector_of(PyObject *array, int flags, Py_ssize_t length, const char *format,
+                     Py_buffer *view)
 {
     if (PyObject_GetBuffer(array, view, flags | PyBUF_FORMAT | PyBUF_ND)) {
         PyErr_Clear();
         return 0;
     }
-    if (view->ndim == 1 && view->shape[0] == length && view->format && view->format[0] == format &&
-        view->format[1] == 0)
+    if (view->ndim == 1 && view->shape[0] == length && view->format &&
+        strcmp(view->format, format) == 0)
         return 1;
     PyBuffer_Release(view);
     return 0;
@@ -166,8 +170,7 @@ static int is_operand(const product *p, PyObject *array)
     PyObject *dtype = PyObject_GetAttr(array, name_dtype);
     int same = dtype && (dtype == p->dtype || PyObject_RichCompareBool(dtype, p->dtype, Py_EQ) > 0);
     Py_XDECREF(dtype);
-    return same && is_single(array, name_shape, p->cols) &&
-           is_single(array, name_strides, p->format == 'd' ? 8 : 4);
+    return same && is_single(array, name_shape, p->cols) && is_single(array, name_strides, p->size);
 }
 
 /* Where the array's numbers lie on the plan's GPU; 0: not there, or an exception is set. */

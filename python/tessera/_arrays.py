@@ -7,6 +7,7 @@ are read and written where they lie, in host or device memory.
 
 from __future__ import annotations
 
+import math
 import sys
 from typing import Any
 
@@ -85,6 +86,25 @@ class Arrays:
     def view(self, x: Any) -> Vector:
         return _of_numpy(x)
 
+    def target(self, out: Any) -> Vector:
+        """An array that is to be written."""
+        return self.view(out)
+
+    def is_complex(self, x: Any) -> bool:
+        """Whether x is complex and can be taken apart by `reals`."""
+        return np.iscomplexobj(x)
+
+    def reals(self, x: Any) -> Any:
+        """A complex array (n,) or (n, k) as a real one (n, 2 k): each column's real parts, then its
+        imaginary parts."""
+        real = np.dtype(x.dtype.char.lower())
+        return self.contiguous(x).view(real).reshape(x.shape[0], 2 * math.prod(x.shape[1:]))
+
+    def complexes(self, x: Any, dtype: np.dtype[Any], several: bool) -> Any:
+        """The way back: (n, 2 k) becomes (n, k), or (n,)."""
+        x = self.contiguous(x).view(dtype)
+        return x if several else x.reshape(-1)
+
     def asarray(self, x: Any, dtype: np.dtype[Any]) -> Any:
         """x as an array of a type that holds its numbers; lists and numbers of smaller types are
         converted, those that would lose digits refused."""
@@ -117,10 +137,11 @@ class Arrays:
 
 
 def check_type(have: np.dtype[Any], want: np.dtype[Any]) -> None:
-    if have.kind in "biu" or (have.kind == "f" and have.itemsize <= want.itemsize):
+    if have.kind in "biu" or np.can_cast(have, want):
         return
-    other = "" if have.kind == "c" else f", or the matrix: A.astype('{have}')"
-    raise TypeError(f"x is {have} and the matrix {want}: convert x{other}")
+    both = np.result_type(have, want)
+    other = f", or the matrix: A.astype('{both}')" if both.char in "fdFD" else ""
+    raise TypeError(f"x is {have}, which {want} does not hold: convert x{other}")
 
 
 class _Torch(Arrays):
@@ -130,11 +151,27 @@ class _Torch(Arrays):
         device = x.device.index if x.is_cuda else None
         return Vector(x.data_ptr(), tuple(x.shape), tuple(x.stride()), dtype, device, x)
 
+    def target(self, out: Any) -> Vector:
+        if out.is_conj() or out.is_neg():
+            raise ValueError("out is a view of another tensor's conjugate: out.resolve_conj()")
+        return self.view(out)
+
+    def is_complex(self, x: Any) -> bool:
+        return bool(x.is_complex())
+
+    def reals(self, x: Any) -> Any:
+        parts = sys.modules["torch"].view_as_real(x.contiguous())
+        return parts.reshape(x.shape[0], 2 * math.prod(x.shape[1:]))
+
+    def complexes(self, x: Any, dtype: np.dtype[Any], several: bool) -> Any:
+        pairs = x.contiguous().reshape(x.shape[0], x.shape[1] // 2, 2)
+        y = sys.modules["torch"].view_as_complex(pairs)
+        return y if several else y.reshape(-1)
+
     def asarray(self, x: Any, dtype: np.dtype[Any]) -> Any:
         if x.device.type not in ("cpu", "cuda"):
             raise TypeError(f"x lies on {x.device}: only host memory and CUDA devices can be read")
-        if x.is_complex():
-            raise TypeError(f"x is {x.dtype} and the matrix {dtype}: convert x")
+        x = x.resolve_conj().resolve_neg()  # a conjugate may be a bit beside the same memory
         if str(x.dtype) != f"torch.{dtype}":
             have = (
                 np.dtype(str(x.dtype).partition(".")[2])
@@ -161,6 +198,8 @@ class _Torch(Arrays):
             return None
         torch = sys.modules["torch"]
         if x.dtype is not getattr(torch, dtype.name) or x.get_device() != device:
+            return None
+        if x.is_conj() or x.is_neg():
             return None
         y = x.new_empty(rows)
         stream = torch.cuda.current_stream(device)
@@ -242,6 +281,14 @@ class _Jax(Arrays):
     def contiguous(self, x: Any) -> Any:
         return x
 
+    def reals(self, x: Any) -> Any:
+        parts = sys.modules["jax"].numpy.stack((x.real, x.imag), -1)
+        return parts.reshape(x.shape[0], 2 * math.prod(x.shape[1:]))
+
+    def complexes(self, x: Any, dtype: np.dtype[Any], several: bool) -> Any:
+        y = sys.modules["jax"].lax.complex(x[:, 0::2], x[:, 1::2])
+        return y if several else y.reshape(-1)
+
     def empty(self, like: Any, shape: tuple[int, ...], dtype: np.dtype[Any], by_rows: bool) -> Any:
         device = next(iter(like.devices()))
         if device.platform == "cpu":
@@ -257,6 +304,9 @@ class _Cuda(Arrays):
 
     def view(self, x: Any) -> Vector:
         return _of_cuda_interface(x, 0)
+
+    def is_complex(self, x: Any) -> bool:
+        return False  # its parts cannot be arrays of their own
 
     def asarray(self, x: Any, dtype: np.dtype[Any]) -> Any:
         have = np.dtype(x.__cuda_array_interface__["typestr"])
@@ -291,6 +341,9 @@ class _Dlpack(Arrays):
         found = _dlpack.export(x, LEGACY_STREAM if on_gpu else None)
         address, shape, strides, dtype, capsule = found
         return Vector(address, shape, strides, dtype, number if on_gpu else None, (x, capsule))
+
+    def is_complex(self, x: Any) -> bool:
+        return False  # as above
 
     def asarray(self, x: Any, dtype: np.dtype[Any]) -> Any:
         if _dlpack.place(x)[0] == _dlpack.CPU:

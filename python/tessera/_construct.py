@@ -15,23 +15,46 @@ import numpy as np
 from . import _errors
 from ._library import Context, Handle, constants, lib, structs
 
+# The types of values: NumPy's, and the library's name. All tables of types are made from this one.
+NAMES: dict[np.dtype[Any], str] = {
+    np.dtype("f8"): "f64",
+    np.dtype("f4"): "f32",
+    np.dtype("c16"): "c64",
+    np.dtype("c8"): "c32",
+}
 TYPES: dict[np.dtype[Any], int] = {
-    np.dtype("f8"): constants["TESS_F64"],
-    np.dtype("f4"): constants["TESS_F32"],
+    dtype: constants[f"TESS_{name.upper()}"] for dtype, name in NAMES.items()
 }
 DTYPES: dict[int, np.dtype[Any]] = {number: dtype for dtype, number in TYPES.items()}
 _Array: TypeAlias = np.ndarray[Any, Any]
 
 
 def value_type(dtype: Any) -> np.dtype[Any]:
-    """The type that values of `dtype` are stored in: float32 and float64 as they are, halves as
+    """The type that values of `dtype` are stored in: those of `NAMES` as they are, halves as
     float32, integers as float64."""
-    dtype = np.dtype(dtype)
-    if dtype.kind == "f" and dtype.itemsize <= 4:
+    given: np.dtype[Any] = np.dtype(dtype).newbyteorder("=")
+    if given in NAMES:
+        return given
+    if given.kind == "f" and given.itemsize <= 4:
         return np.dtype("f4")
-    if dtype.kind in "biu" or dtype == np.dtype("f8"):
+    if given.kind in "biu":
         return np.dtype("f8")
-    raise TypeError(f"values are {dtype}: matrices are float64 or float32")
+    *others, last = map(str, NAMES)
+    raise TypeError(f"values are {given}: matrices are {', '.join(others)} or {last}")
+
+
+def as_values(x: Any, dtype: Any = None) -> _Array:
+    """x as an array of values, of the type that holds `dtype` or x's own. An imaginary part is
+    never dropped, unless it is 0."""
+    x = np.asarray(x)
+    dtype = value_type(x.dtype if dtype is None else dtype)
+    if x.dtype.kind == "c" and dtype.kind != "c":
+        if np.any(x.imag):
+            raise _errors.MatrixError(
+                f"values have imaginary parts that are not 0, and {dtype} has none: x.real"
+            )
+        x = x.real
+    return np.asarray(x, dtype=dtype)
 
 
 def adopt(context: Context, function: Any, *arguments: Any, keep: Any = None) -> Handle:
@@ -58,8 +81,7 @@ def from_blocks(
     copy: bool,
 ) -> Handle:
     """`data` has the shape (blocks, r, c), or (entries,) for CSR."""
-    data = np.asarray(data)
-    data = np.asarray(data, dtype=value_type(dtype or data.dtype))
+    data = as_values(data, dtype)
     if data.ndim == 1:
         data = data.reshape(-1, 1, 1)
     if data.ndim != 3 or 0 in data.shape[1:]:
@@ -111,8 +133,7 @@ def from_blocks(
 def from_coordinates(
     context: Context, rows: Any, cols: Any, values: Any, shape: tuple[int, int], dtype: Any
 ) -> Handle:
-    values = np.asarray(values)
-    values = np.ascontiguousarray(values, dtype=value_type(dtype or values.dtype))
+    values = np.ascontiguousarray(as_values(values, dtype))
     row = _indices(rows, np.int64, 2**63 - 1, "rows")
     col = _indices(cols, np.int64, 2**63 - 1, "columns")
     if not row.size == col.size == values.size:
@@ -128,7 +149,7 @@ def from_sparse(context: Context, x: Any, dtype: Any, copy: bool) -> Handle:
         x = x.get()
     if x.ndim != 2:
         raise ValueError(f"the array has {x.ndim} dimensions: a matrix has 2")
-    value_type(dtype or x.dtype)
+    value_type(x.dtype if dtype is None else dtype)
     if x.format not in ("bsr", "csr"):
         x, copy = x.tocsr(), False  # made here, and nobody else's
     return from_blocks(context, x.data, x.indices, x.indptr, x.shape, dtype, copy)

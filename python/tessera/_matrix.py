@@ -12,12 +12,13 @@ from . import _construct, _library, _report
 from ._arrays import arrays_of
 from ._construct import DTYPES, TYPES, adopt
 from ._library import Context, Handle, Owner, constants, lib, structs
-from ._plan import Plan, TransposedPlan, _from_left
+from ._plan import Plan
+from ._transpose import Products, Transposed
 
 _SHORT = "bsr_array does not do this: use A.to_scipy()"
 
 
-class bsr_array(Owner):
+class bsr_array(Products, Owner):
     """A block-sparse matrix from
 
     - a sparse array or matrix of SciPy's of any kind, or of CuPy's;
@@ -25,12 +26,12 @@ class bsr_array(Owner):
     - (values, (rows, cols)): coordinates, summed where they are equal;
     - a dense array, or another bsr_array.
 
+    Values are float64, float32, complex128 or complex64: `dtype`, or the type that x has. Integers
+    become float64.
+
     `blocksize` (r, c) cuts it into such blocks. Without it BSR keeps its own, and the block size of
     anything else is detected. Arrays are used in place where the layout allows; they must then stay
     as they are. `copy=True` copies them."""
-
-    __array_ufunc__ = None  # x @ A is ours
-    ndim = 2
 
     def __init__(
         self,
@@ -76,12 +77,10 @@ class bsr_array(Owner):
     def _take(self, handle: Handle) -> None:
         view = structs["tess_matrix_view"]()
         lib.tess_matrix_get_view(handle.address, ctypes.byref(view))
-        if view.type not in DTYPES:
-            raise TypeError("the matrix is complex: those of Python are float64 or float32")
         self._handle, self._view = handle, view
-        self.shape: tuple[int, int] = (view.rows, view.cols)
+        self.shape = (view.rows, view.cols)
         self.blocksize: tuple[int, int] = (view.block_height, view.block_width)
-        self.dtype: np.dtype[Any] = DTYPES[view.type]
+        self.dtype = DTYPES[view.type]
         self._plans: dict[str, Plan] = {}
         self._nnz: int | None = None
 
@@ -174,31 +173,22 @@ class bsr_array(Owner):
             raise TypeError("products of two sparse matrices are SciPy's: use A.to_scipy()")
         return self._plan_for(x) @ x
 
-    def __rmatmul__(self, x: Any) -> Any:
-        return _from_left(self.T, x)
+    dot = Products.matvec
 
-    def matvec(self, x: Any) -> Any:
-        return self @ x
-
-    matmat = dot = matvec
+    def transposed_product(self, x: Any) -> Any:
+        """A^T x."""
+        return self._plan_for(x).transposed_product(x)
 
     def rmatvec(self, x: Any) -> Any:
-        """The transpose's product."""
+        """A^H x, the conjugate transpose's product."""
         return self._plan_for(x).rmatvec(x)
-
-    rmatmat = rmatvec
 
     def aslinearoperator(self) -> Any:
         """A scipy.sparse.linalg.LinearOperator."""
         return self._plan_for(np.empty(0)).aslinearoperator()
 
-    @property
-    def T(self) -> transposed_array:
-        """The transpose, for products; `.copy()` makes a matrix of it."""
-        return transposed_array(self)
-
-    def transpose(self) -> transposed_array:
-        return self.T
+    def _turned(self, transpose: bool, conjugate: bool) -> transposed_array:
+        return transposed_array(self, transpose, conjugate)
 
     # Other matrices from this one
 
@@ -214,8 +204,14 @@ class bsr_array(Owner):
         return self._make(lib.tess_matrix_to_type, TYPES[_construct.value_type(dtype)])
 
     def astype(self, dtype: Any) -> bsr_array:
-        """The matrix in float32 or float64; itself where it is that already."""
+        """The matrix in float32, float64, complex64 or complex128; itself where it is that already.
+        A complex matrix becomes a real one where all of its imaginary parts are 0."""
         return self._converted(dtype)
+
+    @property
+    def real(self) -> bsr_array:
+        """The real parts as a real matrix of the same pattern."""
+        return self._make(lib.tess_matrix_real_part)
 
     def to_blocks(self, blocksize: tuple[int, int] | None = None) -> bsr_array:
         """The matrix in blocks of another size; None: detected."""
@@ -285,7 +281,7 @@ class bsr_array(Owner):
             context.call(lib.tess_matrix_update, context.address, *addresses)
             data = taker.data
         else:
-            data = np.asarray(values, dtype=self.dtype)
+            data = _construct.as_values(values, self.dtype)
             if data.shape != self.data.shape:
                 raise ValueError(f"values have the shape {data.shape}, not {self.data.shape}")
         return np.ascontiguousarray(data.transpose(0, 2, 1))
@@ -309,25 +305,22 @@ def _alias(A: bsr_array) -> bsr_array:
     return bsr_array(A._handle.share())
 
 
-class transposed_array(TransposedPlan):
-    """`A.T`: products with the transpose of a matrix, which is not made."""
-
-    def __init__(self, A: bsr_array) -> None:
-        self.T: Any = A
-        self.shape = A.shape[::-1]
-        self.dtype = A.dtype
-        self.ndim = 2
-
-    def __matmul__(self, x: Any) -> Any:
-        return self.T.rmatvec(x)
+class transposed_array(Transposed):
+    """`A.T`, `A.H` and `A.conj()`: products with the transpose of a matrix, its conjugate transpose
+    or its conjugate, which is not made. `.copy()` makes a matrix of it."""
 
     def copy(self) -> bsr_array:
-        """The transpose as a matrix of its own."""
-        made: bsr_array = self.T._make(lib.tess_matrix_transpose)
-        return made
+        """A matrix of its own."""
+        of: bsr_array = self._of
+        if self._conjugated:
+            made = of._make(lib.tess_matrix_conjugate_transpose)
+            return made if self._transposed else made.T.copy()
+        return of._make(lib.tess_matrix_transpose)
 
     def to_scipy(self) -> Any:
-        return self.T.to_scipy().T
+        S = self._of.to_scipy()
+        S = S.conj() if self._conjugated else S
+        return S.T if self._transposed else S
 
 
 def _unpickle(data: Any, indices: Any, indptr: Any, shape: tuple[int, int]) -> bsr_array:
@@ -378,11 +371,11 @@ def _take_vector(
 
 
 def read_vector(path: str | os.PathLike[str], dtype: Any = "f8") -> np.ndarray[Any, Any]:
-    """A dense vector from a Matrix Market file or a text with one number a line."""
+    """A dense vector from a Matrix Market file, one of NumPy's (.npy), or a text with one number a
+    line. A file of complex numbers needs a complex dtype."""
     context = _library.context()
     count, values = ctypes.c_int64(), ctypes.c_void_p()
     out = (ctypes.byref(count), ctypes.byref(values))
-    context.call(
-        lib.tess_vector_read, context.address, os.fsencode(path), TYPES[np.dtype(dtype)], *out
-    )
-    return _take_vector(context, values.value, count.value, dtype)
+    kind = _construct.value_type(dtype)
+    context.call(lib.tess_vector_read, context.address, os.fsencode(path), TYPES[kind], *out)
+    return _take_vector(context, values.value, count.value, kind)

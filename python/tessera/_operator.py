@@ -13,6 +13,7 @@ from . import _library
 from ._construct import TYPES
 from ._library import Handle, Owner, constants, header, lib, structs
 from ._plan import Device
+from ._transpose import conjugated
 
 
 def is_operator(A: Any) -> bool:
@@ -31,7 +32,7 @@ class Operator:
         self._dtype, self._rows = dtype, rows
         self._forward = A.matvec if hasattr(A, "matvec") else lambda x: A @ x
         self._backward: Callable[[Any], Any] = (
-            A.rmatvec if hasattr(A, "rmatvec") else lambda x: A.T @ x
+            A.rmatvec if hasattr(A, "rmatvec") else lambda x: conjugated(lambda v: A.T @ v, x)
         )
         self._function = header.callbacks["tess_apply_fn"](self._apply)
         self.struct = structs["tess_operator"](
@@ -50,7 +51,8 @@ class Operator:
             source = self._vector(x)
             source.flags.writeable = False
             result = (self._backward if transpose else self._forward)(source)
-            self._vector(y)[:] = np.asarray(result).reshape(-1)
+            result = np.asarray(result).reshape(-1)
+            np.copyto(self._vector(y), result, casting="same_kind")  # no imaginary part is lost
         except BaseException as error:  # cannot pass through the library
             self.failure = error
             return constants["TESS_ERR_CANCELLED"]
@@ -67,7 +69,7 @@ class OperatorPlan(Owner):
 
     def __init__(self, A: Any) -> None:
         dtype = np.dtype(getattr(A, "dtype", None) or "f8")
-        self.dtype = dtype if dtype in TYPES else np.dtype("f8")
+        self.dtype = dtype if dtype in TYPES else np.dtype("c16" if dtype.kind == "c" else "f8")
         self.shape: tuple[int, int] = (A.shape[0], A.shape[1])
         self.operator = Operator(A, self.dtype)
         context = _library.context()

@@ -10,6 +10,7 @@ import numpy as np
 from . import _arrays, _errors, _library
 from ._arrays import Vector, arrays_of
 from ._library import Context, Handle, Owner, constants, fast, lib, structs
+from ._transpose import Products, Transposed, check_shape, in_parts, is_complex
 
 if TYPE_CHECKING:
     from ._matrix import bsr_array
@@ -57,13 +58,12 @@ def open_device(context: Context, name: str, matrix: Handle) -> Device:
     return device
 
 
-class Plan(Owner):
-    """A matrix prepared for products on a device. `plan @ x` is A x, `plan.T @ x` its transpose's.
+class Plan(Products, Owner):
+    """A matrix prepared for products on a device. `plan @ x` is A x, `plan.T @ x` its transpose's
+    and `plan.H @ x` its conjugate transpose's product.
 
     x may be a NumPy array or, on a GPU, an array of CuPy, PyTorch or JAX; the result is of the same
     kind, and no array is copied on the way."""
-
-    __array_ufunc__ = None  # x @ plan is ours
 
     def __init__(
         self,
@@ -102,9 +102,7 @@ class Plan(Owner):
             keep={},
         )
         self.matrix = matrix
-        self.shape: tuple[int, int] = matrix.shape
-        self.dtype: np.dtype[Any] = matrix.dtype
-        self.ndim = 2
+        self.shape, self.dtype = matrix.shape, matrix.dtype
         self._context = context
         self._plan = self._handle.address
         self._product = _product_of(self._plan, self.shape, self.dtype, self.device)
@@ -121,9 +119,8 @@ class Plan(Owner):
         with self._context.lock:
             return str(lib.tess_plan_explain(self._plan).decode())
 
-    @property
-    def T(self) -> TransposedPlan:
-        return TransposedPlan(self)
+    def _turned(self, transpose: bool, conjugate: bool) -> TransposedPlan:
+        return TransposedPlan(self, transpose, conjugate)
 
     def __matmul__(self, x: Any) -> Any:
         # The short way for what is most common: a vector of NumPy's as the library wants it.
@@ -164,47 +161,46 @@ class Plan(Owner):
             self._context.quick(_fast.spmv_at, self._product, source, target)
         return y
 
-    def __rmatmul__(self, x: Any) -> Any:
-        return _from_left(self.T, x)
-
-    def matvec(self, x: Any) -> Any:
-        """A x, as SciPy's LinearOperator has it."""
-        return self @ x
-
-    matmat = matvec
-
-    def rmatvec(self, x: Any) -> Any:
-        """The transpose's product."""
+    def transposed_product(self, x: Any) -> Any:
+        """A^T x."""
         return self.multiply(x, transpose=True)
 
-    rmatmat = rmatvec
-
-    def aslinearoperator(self) -> Any:
-        """A scipy.sparse.linalg.LinearOperator."""
-        return as_linear_operator(self)
+    def rmatvec(self, x: Any) -> Any:
+        """A^H x, the conjugate transpose's product."""
+        return self.multiply(x, transpose=True, conjugate=True)
 
     def multiply(
         self,
         x: Any,
         out: Any = None,
         *,
-        alpha: float = 1.0,
-        beta: float = 0.0,
+        alpha: complex = 1.0,
+        beta: complex = 0.0,
         transpose: bool = False,
+        conjugate: bool = False,
     ) -> Any:
         """alpha A x + beta out, in `out` if it is given: an array of the same kind as x, of the
-        matrix's type. x has one or two dimensions. beta = 0 never reads out."""
+        matrix's type. x has one or two dimensions. beta = 0 never reads out. With `transpose` A^T
+        takes the place of A, with `conjugate` as well A^H."""
+        if conjugate and not transpose:
+            raise ValueError("conjugate needs transpose: A^H is both")
+        alpha, beta = _factor(alpha), _factor(beta)
+        if beta != 0.0 and out is None:
+            raise ValueError("beta needs out")
         kind = arrays_of(x)
+        if not is_complex(self):
+            conjugate = False
+            if complex in (type(alpha), type(beta)):
+                raise TypeError("alpha and beta of a real matrix are real: A.astype(complex)")
+            if kind.is_complex(x):
+                return self._multiply_parts(kind, x, out, alpha, transpose)
         x = kind.asarray(x, self.dtype)
         if getattr(x, "requires_grad", False) and out is None and alpha == 1.0:
             from ._torch import differentiable
 
-            return differentiable(self, x, transpose)
+            return differentiable(self, x, transpose, conjugate)
         rows, cols = self.shape[::-1] if transpose else self.shape
-        if len(x.shape) not in (1, 2) or x.shape[0] != cols:
-            raise ValueError(f"x has the shape {tuple(x.shape)}, not ({cols},) or ({cols}, k)")
-        if beta != 0.0 and out is None:
-            raise ValueError("beta needs out")
+        check_shape(x, cols, "x")
         source = kind.view(x)
         if not source.contiguous():
             source = kind.view(kind.contiguous(x))
@@ -219,16 +215,16 @@ class Plan(Owner):
             y = kind.empty(x, shape, self.dtype, by_rows)
             target = kind.view(y)
         else:
-            y, target = out, arrays_of(out).view(out)
+            y, target = out, arrays_of(out).target(out)
         self._check_out(target, source, shape)
         stream, keep = kind.stream(x)
         if source.device is not None and stream != self._stream:
             self._use_stream(stream, keep)
+        operation = _OPERATIONS[transpose, conjugate]
         if len(shape) == 1:
-            product = _spmv_transpose if transpose else _spmv
-            self._context.quick(product, self._plan, alpha, source.address, beta, target.address)
+            self._product_at(operation, alpha, source.address, beta, target.address)
         elif transpose:
-            self._transpose_columns(alpha, kind, x, source, beta, target)
+            self._transpose_columns(operation, alpha, kind, x, source, beta, target)
         else:
             self._columns(alpha, source, beta, target)
         if target.device is not None and stream is None:
@@ -237,7 +233,27 @@ class Plan(Owner):
             y = kind.done(y)
         return y.T if turned else y
 
-    def _columns(self, alpha: float, source: Vector, beta: float, target: Vector) -> None:
+    def _multiply_parts(
+        self, kind: _arrays.Arrays, x: Any, out: Any, alpha: complex, transpose: bool
+    ) -> Any:
+        """A real matrix and complex x."""
+        if out is not None:
+            raise TypeError("x is complex and the matrix real: their product has no out")
+
+        def product(parts: Any) -> Any:
+            return self.multiply(parts, alpha=alpha, transpose=transpose)
+
+        return in_parts(kind, x, self.dtype, self.shape[0 if transpose else 1], product)
+
+    def _product_at(self, operation: int, alpha: complex, x: int, beta: complex, y: int) -> None:
+        """y = alpha op(A) x + beta y for the vectors at two addresses."""
+        if complex in (type(alpha), type(beta)):
+            arguments = (_struct(alpha), x, _struct(beta), y)
+            self._context.quick(lib.tess_spmv_complex, self._plan, operation, *arguments)
+        else:
+            self._context.quick(_PRODUCTS[operation], self._plan, alpha, x, beta, y)
+
+    def _columns(self, alpha: complex, source: Vector, beta: complex, target: Vector) -> None:
         count = source.shape[1]
         if count == 0 or target.shape[0] == 0:
             return
@@ -245,18 +261,23 @@ class Plan(Owner):
             by_rows = order == "TESS_ORDER_ROW_MAJOR"
             ldx, ldy = source.leading(by_rows), target.leading(by_rows)
             if ldx is not None and ldy is not None:
-                arguments = (alpha, source.address, ldx, beta, target.address, ldy)
-                self._context.quick(lib.tess_spmm, self._plan, count, constants[order], *arguments)
+                product: Any = lib.tess_spmm
+                factors: tuple[Any, Any] = (alpha, beta)
+                if complex in (type(alpha), type(beta)):
+                    product, factors = lib.tess_spmm_complex, (_struct(alpha), _struct(beta))
+                arguments = (factors[0], source.address, ldx, factors[1], target.address, ldy)
+                self._context.quick(product, self._plan, count, constants[order], *arguments)
                 return
         raise ValueError("x and out must both be stored by rows or both by columns")
 
     def _transpose_columns(
         self,
-        alpha: float,
+        operation: int,
+        alpha: complex,
         kind: _arrays.Arrays,
         x: Any,
         source: Vector,
-        beta: float,
+        beta: complex,
         target: Vector,
     ) -> None:
         """The library has no product of the transpose with several vectors: one after the other,
@@ -276,7 +297,7 @@ class Plan(Owner):
         for j in range(count):
             x_address = source.address + j * step * size
             y_address = target.address + j * target.strides[1] * size
-            self._context.quick(_spmv_transpose, self._plan, alpha, x_address, beta, y_address)
+            self._product_at(operation, alpha, x_address, beta, y_address)
 
     def _check_place(self, vector: Vector) -> None:
         if vector.device is None:
@@ -320,45 +341,19 @@ class Plan(Owner):
         self._handle.keep["values"] = data  # may be used in place
 
 
-class TransposedPlan:
-    """`plan.T`: products with the transpose of the plan's matrix."""
-
-    __array_ufunc__ = None
-
-    def __init__(self, plan: Plan) -> None:
-        self.T = plan
-        self.shape = plan.shape[::-1]
-        self.dtype = plan.dtype
-        self.ndim = 2
-
-    def __matmul__(self, x: Any) -> Any:
-        return self.T.multiply(x, transpose=True)
-
-    def __rmatmul__(self, x: Any) -> Any:
-        return _from_left(self.T, x)
-
-    def matvec(self, x: Any) -> Any:
-        return self @ x
-
-    def rmatvec(self, x: Any) -> Any:
-        return self.T @ x
-
-    matmat, rmatmat = matvec, rmatvec
+class TransposedPlan(Transposed):
+    """`plan.T` and `plan.H`: products with the transpose or the conjugate transpose of the plan's
+    matrix, which is not made."""
 
 
-def as_linear_operator(of: Any) -> Any:
-    """A scipy.sparse.linalg.LinearOperator of what has its methods."""
-    from scipy.sparse import linalg
-
-    make: Any = linalg.LinearOperator
-    return make(of.shape, of.matvec, of.rmatvec, of.matmat, of.dtype, rmatmat=of.rmatmat)
+def _factor(value: Any) -> complex:
+    """A float where that suffices."""
+    value = complex(value)
+    return value if value.imag else float(value.real)
 
 
-def _from_left(transposed: Any, x: Any) -> Any:
-    """x A, by the transpose: (A^T x^T)^T."""
-    if not hasattr(x, "shape"):
-        x = np.asarray(x)
-    return transposed @ x if len(x.shape) == 1 else (transposed @ x.T).T
+def _struct(factor: complex) -> Any:
+    return structs["tess_complex"](factor.real, factor.imag)
 
 
 def _product_of(plan: int, shape: tuple[int, int], dtype: np.dtype[Any], device: Device) -> Any:
@@ -367,8 +362,18 @@ def _product_of(plan: int, shape: tuple[int, int], dtype: np.dtype[Any], device:
         return None
     address = ctypes.cast(_spmv, ctypes.c_void_p).value
     number = device.number if device.is_cuda else -1
-    return _fast.product(address, plan, *shape, dtype.char, dtype, number)
+    format = np.empty(0, dtype).data.format
+    return _fast.product(address, plan, *shape, format, dtype.itemsize, dtype, number)
 
 
 _spmv = lib.tess_spmv
-_spmv_transpose = lib.tess_spmv_transpose
+_OPERATIONS = {  # by transpose and conjugate
+    (False, False): constants["TESS_OPERATION_NONE"],
+    (True, False): constants["TESS_OPERATION_TRANSPOSE"],
+    (True, True): constants["TESS_OPERATION_CONJUGATE_TRANSPOSE"],
+}
+_PRODUCTS = {
+    _OPERATIONS[False, False]: _spmv,
+    _OPERATIONS[True, False]: lib.tess_spmv_transpose,
+    _OPERATIONS[True, True]: lib.tess_spmv_conjugate_transpose,
+}

@@ -9,7 +9,8 @@ import numpy as np
 from ._arrays import arrays_of
 from ._library import Context, Owner, lib
 from ._matrix import bsr_array
-from ._plan import Plan, as_linear_operator
+from ._plan import Plan
+from ._transpose import Products, Transposed, check_shape, conjugated, in_parts, is_complex
 
 
 def plan_of(A: Any) -> Plan:
@@ -47,17 +48,13 @@ def set_modes(context: Context, function: Any, address: int, rows: int, modes: A
     context.call(function, address, columns.shape[1], columns.ctypes.data, max(rows, 1))
 
 
-class Preconditioner(Owner):
-    """M^-1 for a matrix or a plan: `M @ r`, `M.T @ r`, and a LinearOperator for SciPy's `M=`. r
-    may be a NumPy array or, for a plan on a GPU, an array of CuPy, PyTorch or JAX."""
-
-    __array_ufunc__ = None
-    ndim = 2
+class Preconditioner(Products, Owner):
+    """M^-1 for a matrix or a plan: `M @ r`, `M.T @ r`, `M.H @ r`, and a LinearOperator for SciPy's
+    `M=`. r may be a NumPy array or, for a plan on a GPU, an array of CuPy, PyTorch or JAX."""
 
     def __init__(self, A: Any, name: str = "ilu0", *, modes: Any = None, **options: Any) -> None:
         self.plan = plan_of(A)
-        self.shape: tuple[int, int] = self.plan.shape
-        self.dtype: np.dtype[Any] = self.plan.dtype
+        self.shape, self.dtype = self.plan.shape, self.plan.dtype
         context = self._context = self.plan._handle.context
         spec = spec_of(name, options)
         self.spec = spec.decode()
@@ -93,33 +90,26 @@ class Preconditioner(Owner):
         self.plan.own_stream()
         self._context.call(lib.tess_pc_update, self._handle.address, None)
 
-    @property
-    def T(self) -> TransposedPreconditioner:
-        return TransposedPreconditioner(self)
+    def _turned(self, transpose: bool, conjugate: bool) -> Transposed:
+        return Transposed(self, transpose, conjugate)
 
     def __matmul__(self, r: Any) -> Any:
         return self._apply(lib.tess_pc_apply, r)
 
-    def matvec(self, r: Any) -> Any:
-        """M^-1 r, as SciPy's LinearOperator has it."""
-        return self @ r
+    def transposed_product(self, r: Any) -> Any:
+        """M^-T r."""
+        return conjugated(self.rmatvec, r) if is_complex(self) else self.rmatvec(r)
 
     def rmatvec(self, r: Any) -> Any:
-        """M^-T r."""
+        """M^-H r."""
         return self._apply(lib.tess_pc_apply_transpose, r)
 
-    matmat, rmatmat = matvec, rmatvec
-
-    def aslinearoperator(self) -> Any:
-        """A scipy.sparse.linalg.LinearOperator."""
-        return as_linear_operator(self)
-
     def _apply(self, function: Any, r: Any) -> Any:
-        kind = arrays_of(r)
+        kind, rows = arrays_of(r), self.shape[0]
+        if not is_complex(self) and kind.is_complex(r):
+            return in_parts(kind, r, self.dtype, rows, lambda parts: self._apply(function, parts))
         r = kind.asarray(r, self.dtype)
-        rows = self.shape[0]
-        if len(r.shape) not in (1, 2) or r.shape[0] != rows:
-            raise ValueError(f"r has the shape {tuple(r.shape)}, not ({rows},) or ({rows}, k)")
+        check_shape(r, rows, "r")
         several = len(r.shape) == 2
         source = kind.view(kind.contiguous(r.T if several else r))
         self.plan._check_place(source)
@@ -133,28 +123,6 @@ class Preconditioner(Owner):
             self._context.call(function, self._handle.address, *addresses)
         z = kind.done(z)
         return z.T if several else z
-
-
-class TransposedPreconditioner:
-    """`M.T`: applies M^-T."""
-
-    __array_ufunc__ = None
-    ndim = 2
-
-    def __init__(self, original: Preconditioner) -> None:
-        self.T = original
-        self.shape, self.dtype = original.shape, original.dtype
-
-    def __matmul__(self, r: Any) -> Any:
-        return self.T.rmatvec(r)
-
-    def matvec(self, r: Any) -> Any:
-        return self.T.rmatvec(r)
-
-    def rmatvec(self, r: Any) -> Any:
-        return self.T @ r
-
-    matmat, rmatmat = matvec, rmatvec
 
 
 def preconditioner(

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ._construct import NAMES
 from ._library import Handle, constants, lib, structs
 
 if TYPE_CHECKING:
@@ -30,6 +31,13 @@ def _symmetry(handle: Handle) -> Any:
     context = handle.context
     context.call(lib.tess_matrix_symmetry, context.address, handle.address, ctypes.byref(out))
     return out
+
+
+def _hermitian(handle: Handle) -> bool:
+    out = ctypes.c_int()
+    context = handle.context
+    context.call(lib.tess_matrix_hermitian, context.address, handle.address, ctypes.byref(out))
+    return bool(out.value)
 
 
 @dataclass(frozen=True)
@@ -91,6 +99,7 @@ class Detection(_Found):
         self.shape, self.dtype = matrix.shape, matrix.dtype
         self.statistics = statistics(scalars._handle)
         self.symmetry = _symmetry(scalars._handle)
+        self.hermitian = _hermitian(scalars._handle)
         self.blocksize = (self.recommended.rows, self.recommended.cols)
 
     def __repr__(self) -> str:
@@ -102,7 +111,7 @@ class Detection(_Found):
 
     def _head(self) -> list[str]:
         (rows, cols), s = self.shape, self.statistics
-        kind = "f64" if self.dtype == np.float64 else "f32"
+        kind = NAMES[self.dtype]
         size = f"size       {_count(rows)} x {_count(cols)}, {_count(s.stored)} non-zeros, {kind}"
         if s.stored > s.nonzeros:
             size += f" ({_count(s.stored - s.nonzeros)} of them stored zeros)"
@@ -120,6 +129,8 @@ class Detection(_Found):
         s, said = self.symmetry, "symmetry   "
         if self.shape[0] != self.shape[1]:
             return said + "rectangular"
+        if self.hermitian and self.dtype.kind == "c":
+            return said + ("hermitian and symmetric" if s.symmetric else "hermitian")
         if s.symmetric:
             return said + "symmetric"
         if s.skew:

@@ -13,6 +13,7 @@ from ._library import Owner, _Interruption, constants, header, lib, structs
 from ._operator import Operator, OperatorPlan, is_operator
 from ._plan import Plan
 from ._precondition import plan_of, set_modes, spec_of, wait
+from ._transpose import check_shape
 
 Callback = Callable[[int, float], Any]
 
@@ -171,8 +172,7 @@ class Solver(Owner):
         kind = arrays_of(b)
         b = kind.asarray(b, self.plan.dtype)
         rows = self.plan.shape[0]
-        if len(b.shape) not in (1, 2) or b.shape[0] != rows:
-            raise ValueError(f"b has the shape {tuple(b.shape)}, not ({rows},) or ({rows}, k)")
+        check_shape(b, rows, "b")
         several = len(b.shape) == 2
         source = kind.view(kind.contiguous(b.T if several else b))
         self.plan._check_place(source)

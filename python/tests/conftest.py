@@ -6,9 +6,12 @@ import pathlib
 
 import numpy as np
 import pytest
+import tessera
+from scipy import sparse
 
 os.environ.setdefault("TESSERA_WISDOM", "off")
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+DTYPES = ["f8", "f4", "c16", "c8"]
 
 
 @pytest.fixture
@@ -25,11 +28,32 @@ def matrices():
     return pathlib.Path(folder)
 
 
+def wide(x):
+    """x in double precision, real or complex."""
+    return x.astype(np.result_type(x.dtype, "f8"))
+
+
+def vector(rng, shape, dtype):
+    """Random numbers; complex ones have imaginary parts."""
+    x = rng.standard_normal(shape)
+    if np.dtype(dtype).kind == "c":
+        x = x + 1j * rng.standard_normal(shape)
+    return x.astype(dtype)
+
+
+def turned_elasticity(n):
+    """Elasticity in unknowns that are turned in the complex plane: Hermitian, and positive definite
+    as before."""
+    S = tessera.generate("elasticity", n=n).to_scipy().tocsr()
+    turn = sparse.diags_array(np.exp(1j * np.arange(S.shape[0])))
+    S = turn.conj() @ S @ turn
+    return tessera.bsr_array((S + S.conj().T) / 2, blocksize=(3, 3))
+
+
 def close(y, expected, A, x):
     """y within the rounding of any order of summation: 2 (n + 2) eps |A| |x| in each row."""
     eps = np.finfo(y.dtype).eps
-    dense = abs(A.astype("f8"))
     longest = int(np.diff(A.tocsr().indptr).max(initial=0)) if A.shape[0] else 0
-    bound = 2 * (longest + 2) * eps * (dense @ abs(np.asarray(x, "f8"))) + np.finfo(y.dtype).tiny
+    bound = 2 * (longest + 2) * eps * (abs(wide(A)) @ abs(wide(x))) + np.finfo(y.dtype).tiny
     assert y.shape == expected.shape
-    assert np.all(abs(np.asarray(y, "f8") - expected) <= bound)
+    assert np.all(abs(wide(y) - expected) <= bound)

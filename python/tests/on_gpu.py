@@ -30,6 +30,17 @@ YT = A.plan("ref").T @ X
 PLAN = A.plan("cuda")
 
 
+def complex_matrix():
+    """Neither Hermitian nor symmetric."""
+    made = tessera.generate("cdr", n=12, type="c64")
+    phase = np.exp(1j * np.arange(made.data.size)).reshape(made.data.shape)
+    return tessera.bsr_array((made.data * phase, made.indices, made.indptr), made.shape)
+
+
+Z = complex_matrix()
+ZX = RNG.standard_normal(Z.shape[0]) + 1j * RNG.standard_normal(Z.shape[0])
+
+
 def close(y, expected):
     np.testing.assert_allclose(
         np.asarray(y), expected, rtol=1e-11, atol=1e-12 * abs(expected).max()
@@ -214,10 +225,72 @@ def preconditioners(kind):
         np.testing.assert_allclose(kind.host(x), 1, rtol=1e-4)
 
 
+def complex_products(kind):
+    for dtype, rtol in (("c16", 1e-11), ("c8", 1e-4)):
+        M, host = Z.astype(dtype), ZX.astype(dtype)
+        there, plan, x = M.plan("ref"), M.plan("cuda"), kind.array(host)
+        for turned in (lambda P: P, lambda P: P.T, lambda P: P.H, lambda P: P.conj()):
+            expected = turned(there) @ host
+            for product in (turned(plan) @ x, turned(M) @ x):
+                assert type(product) is type(x)
+                check_complex(kind, product, expected, rtol)
+            columns = np.stack([host, 1j * host, -host], axis=1)
+            expected = np.stack([expected, turned(there) @ columns[:, 1], -expected], axis=1)
+            given = [kind.array(columns)]
+            if not isinstance(kind, Jax):
+                given.append(kind.array(columns.T.copy()).T)
+            for block in given:
+                check_complex(kind, turned(plan) @ block, expected, rtol)
+        check_complex(kind, plan @ kind.array(host.real), there @ host.real, rtol)
+        if not isinstance(kind, Jax):
+            out = kind.array(host)
+            plan.multiply(x, out=out, alpha=2 - 1j, beta=1j)
+            check_complex(kind, out, (2 - 1j) * (there @ host) + 1j * host, rtol)
+            plan.multiply(Foreign(x), out=Foreign(out), transpose=True, conjugate=True)
+            plan.own_stream()
+            kind.finish()
+            check_complex(kind, out, there.H @ host, rtol)
+
+
+def check_complex(kind, product, expected, rtol):
+    y = kind.host(product.resolve_conj() if type(kind) is Torch else product)
+    assert y.dtype == expected.dtype, y.dtype
+    np.testing.assert_allclose(y, expected, rtol=rtol, atol=rtol * abs(expected).max())
+
+
+def complex_vectors_of_real_matrices(kind):
+    host = X + 1j * X[::-1]
+    columns = np.stack([host, 1j * host], axis=1)
+    for plan, there in ((PLAN, A.plan("ref")), (PLAN.T, A.plan("ref").T)):
+        for given in (host, columns):
+            check_complex(kind, plan @ kind.array(given), there @ given, 1e-11)
+
+
+def complex_solves(kind):
+    """By the library's solver, or refused by its sentence."""
+    b = kind.array(Z.plan("ref") @ ZX)
+    try:
+        x, info = tessera.solve(Z.plan("cuda"), b, method="bicgstab", pc="bjacobi", tol=1e-10)
+    except tessera.UnsupportedError as refusal:
+        assert "c64" in str(refusal), refusal
+        print(f"    refused: {refusal}")
+        return
+    assert info.converged, info
+    np.testing.assert_allclose(kind.host(x), ZX, atol=1e-5)
+
+
 def refusals(kind):
-    for bad, error in ((kind.array(X[1:]), ValueError), (kind.array(X.astype(complex)), TypeError)):
+    small = A.astype("f4").plan("cuda", "estimate")
+    wrong = (
+        (PLAN, X[1:], ValueError),
+        (PLAN, X[1:].astype(complex), ValueError),
+        (small, X, TypeError),
+        (small, X.astype(complex), TypeError),
+        (Z.astype("c8").plan("cuda", "estimate"), ZX, TypeError),
+    )
+    for plan, bad, error in wrong:
         try:
-            PLAN @ bad
+            plan @ kind.array(bad)
         except error:
             continue
         raise AssertionError("was not refused")
@@ -240,6 +313,14 @@ def gradients(kind):
     for shape in ((9,), (9, 2)):
         v = kind.lib.rand(shape, dtype=kind.lib.float64, device="cuda", requires_grad=True)
         assert kind.lib.autograd.gradcheck(lambda u: small @ u, v)
+    dense = RNG.standard_normal((6, 9)) + 1j * RNG.standard_normal((6, 9))
+    small = tessera.bsr_array(dense, blocksize=(2, 3)).plan("cuda")
+    for product in (small, small.T, small.H):
+        for shape in ((product.shape[1],), (product.shape[1], 2)):
+            v = kind.lib.rand(shape, dtype=kind.lib.complex128, device="cuda", requires_grad=True)
+            assert kind.lib.autograd.gradcheck(lambda u, P=product: P @ u, v)
+    x = kind.array(ZX)  # its conjugate is a bit beside the same memory
+    check_complex(kind, Z.plan("cuda") @ x.conj(), Z.plan("ref") @ ZX.conj(), 1e-11)
 
 
 class Foreign:
@@ -262,6 +343,9 @@ def by_dlpack(kind):
     x = kind.array(X)
     seen = arrays_of(Foreign(x)).view(Foreign(x))
     assert seen.address == kind.pointer(x) and seen.shape == (N,) and seen.device == 0
+    z = kind.array(ZX)
+    seen = arrays_of(Foreign(z)).view(Foreign(z))
+    assert seen.address == kind.pointer(z) and seen.dtype == np.complex128
     if isinstance(kind, Jax):
         return  # JAX's arrays cannot be written to
     y = kind.array(np.full(N, np.nan))
@@ -307,6 +391,9 @@ CHECKS = [
     in_the_current_stream,
     solves,
     preconditioners,
+    complex_products,
+    complex_vectors_of_real_matrices,
+    complex_solves,
     refusals,
     gradients,
     by_dlpack,

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import tessera
+from conftest import DTYPES, vector
 from tessera._arrays import arrays_of
 
 
@@ -24,7 +25,7 @@ def A():
     return tessera.generate("elasticity", n=4)
 
 
-@pytest.mark.parametrize("kind", ["f8", "f4", "i4"])
+@pytest.mark.parametrize("kind", [*DTYPES, "i4"])
 def test_an_array_is_seen_where_it_lies(kind, rng):
     base = rng.integers(0, 9, (6, 7)).astype(kind)
     for array in (base, base[1], base[:, 2], base[::2, 1:4], base.T, base[:0]):
@@ -34,17 +35,21 @@ def test_an_array_is_seen_where_it_lies(kind, rng):
         assert array.size == 0 or seen.strides == tuple(s // array.itemsize for s in array.strides)
 
 
-def test_products(A, rng):
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_products(dtype, rng):
+    A = tessera.generate("cdr", n=4, type="c64" if "c" in dtype else "f64").astype(dtype)
     plan = A.plan("cpu", "estimate")
-    x = rng.standard_normal(A.shape[1])
+    x = vector(rng, A.shape[1], dtype)
     y = plan @ Foreign(x)
     assert type(y) is np.ndarray and np.array_equal(y, plan @ x)
     assert np.array_equal(plan.T @ Foreign(x), plan.T @ x)
-    X = rng.standard_normal((A.shape[1], 3))
+    assert np.array_equal(plan.H @ Foreign(x), plan.H @ x)
+    X = vector(rng, (A.shape[1], 3), dtype)
     assert np.array_equal(plan @ Foreign(X), plan @ X)
     assert np.array_equal(A @ Foreign(x), A @ x)
-    with pytest.raises(TypeError, match="complex128"):
-        plan @ Foreign(x.astype(complex))
+    if dtype != "c16":
+        with pytest.raises(TypeError, match="complex128"):
+            plan @ Foreign(x.astype(complex))
     with pytest.raises(ValueError, match="shape"):
         plan @ Foreign(x[1:])
 

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import tessera
+from conftest import DTYPES, vector
 from tessera._library import fast, lib
 
 if fast is None:
@@ -36,15 +37,20 @@ def stream(pointer):
     return lambda: SimpleNamespace(ptr=pointer)
 
 
-@pytest.fixture(params=["f4", "f8"])
+def product_of(plan, dtype, device=GPU):
+    format = np.empty(0, dtype).data.format
+    return fast.product(SPMV, plan, 12, 20, format, dtype.itemsize, dtype, device)
+
+
+@pytest.fixture(params=DTYPES)
 def case(request):
     random = np.random.default_rng(11)
     dtype = np.dtype(request.param)
-    dense = random.standard_normal((12, 20)).astype(dtype)
+    dense = vector(random, (12, 20), dtype)
     plan = tessera.bsr_array(dense, blocksize=(4, 4)).plan("cpu:1", "estimate")
-    product = fast.product(SPMV, plan._plan, 12, 20, dtype.char, dtype, GPU)
     x = Array(20, dtype)
-    x.host[:] = random.standard_normal(20)
+    x.host[:] = vector(random, 20, dtype)
+    product = product_of(plan._plan, dtype)
     return SimpleNamespace(plan=plan, product=product, x=x, dense=dense, dtype=dtype)
 
 
@@ -58,6 +64,17 @@ def test_product(case):
     np.testing.assert_allclose(y.host, case.dense @ case.x.host, rtol=1e-4)
 
 
+def test_product_in_host_memory(case):
+    x, y = case.x.host, np.empty(12, case.dtype)
+    assert fast.spmv(case.product, x, y) == 0
+    np.testing.assert_allclose(y, case.dense @ x, rtol=1e-4)
+    for other in {"f4", "f8", "c8", "c16"} - {case.dtype.str[1:]}:
+        assert fast.spmv(case.product, x.real.astype(other), y) == -1
+        assert fast.spmv(case.product, x, y.real.astype(other)) == -1
+    assert fast.spmv(case.product, x.astype(case.dtype.newbyteorder()), y) == -1
+    assert fast.spmv(case.product, x[1:], y) == fast.spmv(case.product, x[::2], y) == -1
+
+
 def test_default_stream_is_the_legacy_one(case):
     assert call(case, current=0, known=1) is not None
     assert call(case, current=0, known=STREAM) is None
@@ -69,7 +86,7 @@ def test_other_streams(case):
 
 
 def test_arrays_that_do_not_fit(case):
-    other = np.dtype("f4" if case.dtype == "f8" else "f8")
+    other = np.dtype("f4" if case.dtype == "c8" else "c8")
     strided = Array(20, case.dtype)
     strided.strides = (2 * case.dtype.itemsize,)
     matrix = Array(20, case.dtype)
@@ -80,7 +97,7 @@ def test_arrays_that_do_not_fit(case):
 
 
 def test_a_plan_of_the_cpu_takes_no_such_array(case):
-    product = fast.product(SPMV, case.plan._plan, 12, 20, case.dtype.char, case.dtype, -1)
+    product = product_of(case.plan._plan, case.dtype, -1)
     assert fast.spmv_new(product, case.x, Array, stream(STREAM), STREAM) is None
 
 
@@ -102,7 +119,7 @@ def test_errors_of_others_are_theirs(case):
 
 
 def test_status_of_the_library(case):
-    product = fast.product(SPMV, 0, 12, 20, case.dtype.char, case.dtype, GPU)
+    product = product_of(0, case.dtype)
     status = fast.spmv_new(product, case.x, Array, stream(STREAM), STREAM)
     assert type(status) is int and status > 0
 

@@ -5,8 +5,10 @@ import pytest
 import scipy.sparse as sparse
 import scipy.sparse.linalg as scipy_linalg
 import tessera
+from conftest import DTYPES, turned_elasticity, vector
 
 NAMES = [name for name in tessera.preconditioners() if name != "lu"]
+NOT_COMPLEX = ["amg", "chebyshev", "fsai", "lu", "spai0"]
 
 
 def system(symmetric=True, **options):
@@ -36,48 +38,71 @@ def test_scipys_solvers_take_them(solver, name):
     assert name in ("none", "jacobi") or counts[0] < counts[1]
 
 
-def test_the_diagonal_ones_are_numpys(rng):
+@pytest.mark.parametrize("dtype", ["f8", "c16"])
+def test_the_diagonal_ones_are_numpys(dtype, rng):
     A, _ = system(symmetric=False)
+    if dtype == "c16":
+        A = tessera.bsr_array((A.data * vector(rng, (), "c16"), A.indices, A.indptr), A.shape)
     S = A.to_scipy().tocsr()
-    r = rng.standard_normal(A.shape[0])
+    r = vector(rng, A.shape[0], dtype)
     assert np.allclose(tessera.preconditioner(A, "jacobi") @ r, r / S.diagonal())
     b = A.blocksize[0]
     D = sparse.block_diag([S[i : i + b, i : i + b].toarray() for i in range(0, len(r), b)])
     expected = scipy_linalg.spsolve(D.tocsc(), r)
     assert np.allclose(tessera.preconditioner(A, "bjacobi") @ r, expected)
-    assert np.allclose(
-        tessera.preconditioner(A, "bjacobi").T @ r, scipy_linalg.spsolve(D.T.tocsc(), r)
-    )
+    M = tessera.preconditioner(A, "bjacobi")
+    assert np.allclose(M.T @ r, scipy_linalg.spsolve(D.T.tocsc(), r))
+    assert np.allclose(M.H @ r, scipy_linalg.spsolve(D.conj().T.tocsc(), r))
 
 
-def test_ilu0_is_exact_where_nothing_fills(rng):
+@pytest.mark.parametrize("dtype", ["f8", "c16"])
+def test_ilu0_is_exact_where_nothing_fills(dtype, rng):
     n = 50
-    S = sparse.diags_array(
-        [rng.random(n - 1), 4 + rng.random(n), rng.random(n - 1)], offsets=[-1, 0, 1]
-    ).tocsc()
-    r = rng.standard_normal((n, 3))
+    diagonals = [vector(rng, n - 1, dtype), 9 + vector(rng, n, dtype), vector(rng, n - 1, dtype)]
+    S = sparse.diags_array(diagonals, offsets=[-1, 0, 1]).tocsc()
+    r = vector(rng, (n, 3), dtype)
     M = tessera.preconditioner(tessera.bsr_array(S, blocksize=(1, 1)), "ilu0", domains=1)
     assert np.allclose(M @ r, scipy_linalg.spsolve(S, r))
     assert np.allclose(M.T @ r[:, 0], scipy_linalg.spsolve(S.T.tocsc(), r[:, 0]))
-    assert np.allclose(M.rmatvec(r), M.T.matvec(r)) and np.allclose(M.T.rmatvec(r), M.matvec(r))
+    assert np.allclose(M.T @ r, scipy_linalg.spsolve(S.T.tocsc(), r))
+    for product in (M.H @ r, M.rmatvec(r), M.conj().T @ r, M.aslinearoperator().H @ r):
+        assert np.allclose(product, scipy_linalg.spsolve(S.conj().T.tocsc(), r))
+    assert np.allclose(M.conj() @ r, scipy_linalg.spsolve(S.conj().tocsc(), r))
+    assert np.allclose(M.H.rmatvec(r), M.matvec(r)) and M.T.T is M and M.H.H is M
+
+
+def test_real_ones_take_complex_vectors(rng):
+    A, _ = system(symmetric=False)
+    M = tessera.preconditioner(A, "ilu0")
+    r = vector(rng, (A.shape[0], 2), "c16")
+    for given in (r, r[:, 0]):
+        for N in (M, M.T, M.H):
+            assert np.allclose(N @ given, N @ given.real + 1j * (N @ given.imag), rtol=1e-13)
+    with pytest.raises(TypeError, match="complex128"):
+        tessera.preconditioner(A.astype("f4"), "ilu0") @ r
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("dtype", ["f8", "f4"])
+@pytest.mark.parametrize("dtype", DTYPES)
 def test_updates_and_types(dtype, name, rng):
-    A, _ = system()
+    A = turned_elasticity(5) if "c" in dtype else system()[0]
     A = A.astype(dtype)
-    r = rng.standard_normal(A.shape[0]).astype(dtype)
+    if "c" in dtype and name in NOT_COMPLEX:
+        with pytest.raises(tessera.UnsupportedError, match=f"{name} takes matrices of f64 and f32"):
+            tessera.preconditioner(A, name)
+        return
+    r = vector(rng, A.shape[0], dtype)
     M = tessera.preconditioner(A.plan("cpu", "estimate"), name)
     before = M @ r
     assert before.dtype == A.dtype and M.shape == A.shape and M.dtype == A.dtype
     M.update(2 * A.data)
     expected = before if name == "none" else before / 2
     size = abs(expected).max()
-    assert np.allclose(M @ r, expected, rtol=0, atol=size * (1e-10 if dtype == "f8" else 1e-3))
-    u = rng.standard_normal(len(r)).astype(dtype)
-    one, other = u @ (M @ r), (M.T @ u) @ r
-    assert abs(one - other) <= (1e-9 if dtype == "f8" else 1e-3) * np.abs(u).sum() * size
+    double = dtype in ("f8", "c16")
+    assert np.allclose(M @ r, expected, rtol=0, atol=size * (1e-10 if double else 1e-3))
+    u = vector(rng, len(r), dtype)
+    for one, other in ((u @ (M @ r), (M.T @ u) @ r), (np.vdot(u, M @ r), np.vdot(M.H @ u, r))):
+        assert abs(one - other) <= (1e-9 if double else 1e-3) * np.abs(u).sum() * size
 
 
 def test_operators_and_what_they_say():

@@ -32,6 +32,22 @@ def test_detect_prints_what_tessera_info_prints(name):
     assert str(A.detect()).rstrip() == expected_report(name)
 
 
+def test_complex_matrices_are_hermitian_or_symmetric():
+    A = tessera.generate("stencil7", n=3, b=2, type="c64")
+    report = str(A.detect())
+    assert "size       54 x 54, 540 non-zeros, c64\nsymmetry   hermitian\n" in report
+    assert "540 non-zeros, c32\n" in str(A.astype("c8").detect())
+    S = A.to_scipy()
+    for other, said in (
+        (A.real.astype("c16"), "hermitian and symmetric"),
+        ((S + S.T) * 1j, "symmetric"),
+        ((S - S.T) * 1j, "skew-symmetric"),
+        (S * 1j, "symmetric pattern, different values"),
+    ):
+        assert f"symmetry   {said}\n" in str(tessera.bsr_array(other).detect())
+    assert "complex128" in A._repr_html_()
+
+
 def test_detection_has_the_numbers():
     found = tessera.generate("stencil7", n=5, b=4).detect()
     assert found.blocksize == (4, 4) and found.natural_block == 4 and found.entries == 725 * 16
