@@ -16,7 +16,6 @@ import argparse
 import datetime
 import json
 import os
-import platform
 import shutil
 import statistics
 import subprocess
@@ -26,7 +25,7 @@ import time
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(ROOT, "bench"))
 import report_parts  # noqa: E402
-from report_common import box, save  # noqa: E402
+from report_common import box, processor, revision, save  # noqa: E402
 
 RESULTS = os.path.join(ROOT, "bench", "results", "parts-%s.json")
 KEPT = os.path.join(ROOT, "build", "parts")
@@ -43,17 +42,6 @@ def model_cases(small, large):
     """Stencils of 1 x 1 to 8 x 8 blocks whose products move about so many bytes; 0: none of that size."""
     kinds = [(7, small), (7, large), (27, large)]
     return [f"gen:stencil{points}:n={box(points, b, size)},b={b}" for b in (1, 2, 4, 8) for points, size in kinds if size]
-
-
-def processor():
-    with open("/proc/cpuinfo", encoding="utf-8") as file:
-        names = [line.split(":")[1].strip() for line in file if line.startswith("model name")]
-    return names[0] if names else platform.machine()
-
-
-def revision():
-    command = ["git", "-C", ROOT, "describe", "--always", "--dirty"]
-    return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
 
 
 def environment(**more):
@@ -118,7 +106,7 @@ def contest(options, case, rounds, seconds, works):
 
 
 def measure_cpu(options):
-    log = {"kind": "cpu", "name": options.cpu, "processor": processor(), "ranks": options.ranks, "revision": revision(),
+    log = {"kind": "cpu", "name": options.cpu, "processor": processor(), "ranks": options.ranks, "revision": revision(ROOT),
            "date": str(datetime.date.today()), "load": os.getloadavg()[0], "rounds": options.rounds}
     if shutil.which(options.mpirun) is None:
         sys.exit(f"{options.mpirun} is not here: install openmpi-bin")
@@ -152,7 +140,7 @@ def measure_cuda(options):
     names = [options.device, f"{kind}:{number},{number}", f"{kind}:{number},{number},{number},{number}"]
     os.makedirs(KEPT, exist_ok=True)
     large = "gen:stencil27:n=80,b=3"
-    log = {"revision": options.revision or revision(), "date": str(datetime.date.today()), "rounds": options.rounds,
+    log = {"revision": options.revision or revision(ROOT), "date": str(datetime.date.today()), "rounds": options.rounds,
            "device": tessera(options, "predict", large, "--device", options.device)["model"].split(",")[1].strip(),
            "runs": [r for case in (large, "gen:stencil27:n=16,b=3") for r in on_parts(options, case, "cg", options.rounds, names)],
            "model": []}

@@ -2,7 +2,9 @@
 import json
 import math
 import os
+import platform
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -63,6 +65,15 @@ def save(path, document):
         json.dump(document, file, indent=1)
         file.write("\n")
     os.replace(path + ".new", path)
+
+
+def processor():
+    """The name of this machine's processor."""
+    with open("/proc/cpuinfo", encoding="utf-8") as file:
+        names = [line.split(":")[1].strip() for line in file if line.startswith("model name")]
+    if not names and shutil.which("lscpu"):  # Linux has no name of processors of Arm
+        names = re.findall(r"^Model name: *(.*)", subprocess.run(["lscpu"], stdout=subprocess.PIPE, text=True, check=False).stdout, re.M)
+    return names[0] if names else platform.machine()
 
 
 def revision(root):

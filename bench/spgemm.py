@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""tess_matrix_multiply beside SciPy and MKL, in one process; writes docs/performance/spgemm.md.
+"""tess_matrix_multiply beside SciPy, MKL and cuSPARSE, in one process; writes docs/performance/spgemm.md.
 
     bench/spgemm.py --name MACHINE [--build DIR] [--rounds N] [--mkl libmkl_rt.so.3]     measures, then writes the page
     bench/spgemm.py                                        only the page, from bench/results/spgemm-*.json
     bench/spgemm.py --check                                says whether the page is what the results say
 
-Measuring needs NumPy and SciPy; MKL is measured where its library is found (`pip install mkl`). All libraries get the same arrays and take
+Measuring needs NumPy and SciPy; MKL is measured where its library is found (`pip install mkl`), cuSPARSE where CuPy finds a GPU. All libraries get the same arrays and take
 turns. Every product is compared: C x with A (B x) for a random x, and the number of stored blocks. The page needs the standard library only.
 """
 import argparse
@@ -17,7 +17,7 @@ import statistics
 import sys
 import time
 
-from report_common import load, revision, save, table, write_or_check
+from report_common import load, processor, revision, save, table, write_or_check
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 RESULTS = os.path.join(ROOT, "bench", "results")
@@ -46,8 +46,11 @@ blocks of C. *terms*: products of a block of A with one of B, in millions.
 * **MKL**: `mkl_sparse_spmm`, in BSR where blocks are square and in CSR elsewhere. Its columns are not sorted. *sorted* adds `mkl_sparse_order`.
 * **Tessera**: columns are sorted, and the bits do not depend on the number of threads.
 
-`tess_matrix_multiply` computes on the host. A GPU multiplies inside the set-up of `pc=amg` alone ([multigrid.md](multigrid.md)), so there is no
-comparison with cuSPARSE here.
+* **cuSPARSE**: `cusparseSpGEMM` through CuPy, on the machine's GPU. It has no product of blocks, so it gets CSR. A, B and C are in the
+  GPU's memory, and no copy is counted. Its columns are not sorted.
+
+`tess_matrix_multiply` computes on the host. A GPU multiplies inside the set-up of `pc=amg` alone ([multigrid.md](multigrid.md) has the times of
+its phases), so cuSPARSE's column compares a GPU with a CPU.
 """
 
 
@@ -176,9 +179,9 @@ class Mkl:
 class Contest:
     """One case: the same A and B for everybody, and the product to compare with."""
 
-    def __init__(self, options, tessera, mkl, case):
+    def __init__(self, options, tessera, mkl, cupy, case):
         import numpy
-        self.numpy, self.tessera, self.mkl = numpy, tessera, mkl
+        self.numpy, self.tessera, self.mkl, self.cupy = numpy, tessera, mkl, cupy
         self.a = tessera.generate(case[0])
         self.b = tessera.generate(case[1]) if case[1] else self.a
         view_a, view_b = tessera.view(self.a), tessera.view(self.b)
@@ -242,12 +245,30 @@ class Contest:
             return seconds
         return run
 
+    def cusparse(self):
+        from cupyx.scipy.sparse import csr_matrix
+        wait = self.cupy.cuda.get_current_stream().synchronize
+        A, B = csr_matrix(self.A.tocsr()), csr_matrix(self.B.tocsr())
+
+        def run(compared):
+            wait()
+            start = time.perf_counter()
+            c = A @ B
+            wait()
+            seconds = time.perf_counter() - start
+            if compared:
+                self.compare("cuSPARSE", (c @ self.cupy.asarray(self.x)).get(), None)
+            return seconds
+        return run
+
     def run(self):
         most = self.options.threads
         ways = {"Tessera": (self.ours(most), most), "Tessera, 1 thread": (self.ours(1), 1), "SciPy": (self.scipy(False), 1),
                 "SciPy, sorted": (self.scipy(True), 1)}
         if self.mkl:
             ways.update({"MKL": (self.mkls(most, False), most), "MKL, sorted": (self.mkls(most, True), most)})
+        if self.cupy:
+            ways["cuSPARSE"] = (self.cusparse(), 0)
         seconds = {name: [] for name in ways}
         for run, _ in ways.values():
             run(True)
@@ -261,27 +282,38 @@ class Contest:
             {"name": name, "threads": threads, "seconds": statistics.median(seconds[name])} for name, (_, threads) in ways.items()])
 
 
-def processor():
-    with open("/proc/cpuinfo", encoding="utf-8") as file:
-        names = [line.split(":")[1].strip() for line in file if line.startswith("model name")]
-    return names[0] if names else "a processor without a name"
-
-
 def find_mkl(given):
     places = [given] if given else glob.glob(os.path.join(sys.prefix, "lib", "libmkl_rt.so*"))
     return Mkl(places[0]) if places else None
 
 
+def find_cupy():
+    try:
+        import cupy
+        cupy.zeros(1)
+        return cupy
+    except Exception as error:  # pylint: disable=broad-except # of CuPy, the driver, or no GPU
+        print(f"no cuSPARSE: {str(error).splitlines()[0]}", file=sys.stderr)
+        return None
+
+
+def cusparse_version(cupy):
+    from cupy_backends.cuda.libs import cusparse
+    version = cusparse.getVersion(cupy.cuda.device.get_cusparse_handle())
+    return f"{version // 1000}.{version // 100 % 10} on {cupy.cuda.runtime.getDeviceProperties(0)['name'].decode()}"
+
+
 def measure(options):
     import scipy
-    tessera, mkl = Tessera(os.path.join(options.build, "lib", "libtessera.so")), find_mkl(options.mkl)
+    tessera, mkl, cupy = Tessera(os.path.join(options.build, "lib", "libtessera.so")), find_mkl(options.mkl), find_cupy()
     path = os.path.join(RESULTS, f"spgemm-{options.name}.json")
     document = {"machine": {"processor": processor(), "threads": options.threads, "date": datetime.date.today().isoformat(),
                             "load": os.getloadavg()[0]},
-                "revision": revision(ROOT), "rounds": options.rounds,
-                "versions": {"SciPy": scipy.__version__, **({"MKL": mkl.version} if mkl else {})}, "cases": []}
+                "revision": options.revision or revision(ROOT), "rounds": options.rounds,
+                "versions": {"SciPy": scipy.__version__, **({"MKL": mkl.version} if mkl else {}),
+                                                                  **({"cuSPARSE": cusparse_version(cupy)} if cupy else {})}, "cases": []}
     for case in CASES:
-        done = Contest(options, tessera, mkl, case).run()
+        done = Contest(options, tessera, mkl, cupy, case).run()
         document["cases"].append(done)
         print(done["a"], done["b"], *(f"{r['name']} {1e3 * r['seconds']:.1f}" for r in done["results"]), sep="  ", flush=True)
     save(path, document)
@@ -294,14 +326,14 @@ def row(case):
     r, c, k = case["shape"]
     fastest = min(times[name] for name in times if name.endswith("sorted"))
     name = f"`{case['a']}`" + (f" times `{case['b']}`" if case["b"] else ", squared")
-    ways = ["Tessera", "Tessera, 1 thread", "SciPy", "SciPy, sorted", "MKL", "MKL, sorted"]
+    ways = ["Tessera", "Tessera, 1 thread", "SciPy", "SciPy, sorted", "MKL", "MKL, sorted", "cuSPARSE"]
     return [name, f"{r} × {c}, {c} × {k}", f"{case['terms'] / 1e6:.1f}", *(f"{1e3 * times[w]:.1f}" if w in times else "–" for w in ways),
             f"{times['Tessera'] / fastest:.2f}", f"{times['Tessera, 1 thread'] / times['SciPy, sorted']:.2f}"]
 
 
 def section(document):
     m, versions = document["machine"], document["versions"]
-    head = ["product", "blocks", "terms", "Tessera", "1 thread", "SciPy", "sorted", "MKL", "sorted", "to the fastest sorted", "1 thread to SciPy, sorted"]
+    head = ["product", "blocks", "terms", "Tessera", "1 thread", "SciPy", "sorted", "MKL", "sorted", "cuSPARSE", "to the fastest sorted of the CPU", "1 thread to SciPy, sorted"]
     return (f"\n## {m['processor']}, {m['threads']} threads\n\n"
             f"Revision {document['revision']}, {m['date']}; load of the machine at the start {m['load']:.1f}. {document['rounds']} rounds. "
             + ", ".join(f"{name} {version}" for name, version in versions.items()) + "."
@@ -320,6 +352,7 @@ def main():
     parser.add_argument("--build", default=os.path.join(ROOT, "build"))
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--threads", type=int, default=os.cpu_count())
+    parser.add_argument("--revision", help="that was built (default: that of this checkout)")
     parser.add_argument("--mkl", help="the path of libmkl_rt.so")
     parser.add_argument("--check", action="store_true", help="write nothing, only compare")
     options = parser.parse_args()
