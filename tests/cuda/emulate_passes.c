@@ -23,7 +23,7 @@ typedef struct bench {
     double slots[2][SLOTS];
     double control[TESS_CONTROL];
     double ring[4 * SLOTS];
-    double parts[TESS_PASS_DOTS * 8];
+    double parts[2 * TESS_PASS_DOTS * 8];
     uint64_t ticket;
     void *diagonal;
 } bench;

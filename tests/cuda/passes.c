@@ -199,7 +199,7 @@ int test_loops(test_loop *loops, int capacity)
             if (!tess_loop_write(&list, loop.type, loop.block, 128, TESS_LOOP_TEAM, &loop.code) ||
                 list.programme_count > TEST_PROGRAMME) {
                 if (method == &tess_method_cg || method == &tess_method_cg_single ||
-                    (method == &tess_method_bicgstab && !complex))
+                    method == &tess_method_bicgstab)
                     abort();
                 tess_units_free(&list);
                 close_solver(&solver);

@@ -1,7 +1,7 @@
-/* Solvers of complex matrices on a device against those of ref: methods and preconditioners at several
- * block sizes and in both precisions have the same residuals in every iteration but for rounding, and
- * the residual of their x, computed again with ref, is the one that they say. With TEST_DEVICE=cuda
- * the device is a GPU, or the fake driver's. */
+/* Solvers of complex matrices on a device against those of ref: methods and preconditioners at
+ * several block sizes and in both precisions have the same residuals in every iteration but for
+ * rounding, and the residual of their x, computed again with ref, is the one that they say. With
+ * TEST_DEVICE=cuda the device is a GPU, or the fake driver's. */
 #include <math.h>
 #include <string.h>
 
@@ -35,7 +35,8 @@ static void close_side(side *s)
     free(s->x);
 }
 
-/* A few roundings of a vector's type in each of the first iterations; later the two methods part. */
+/* A few roundings of a vector's type in each of the first iterations; later the two methods part.
+ */
 static void compare_histories(const char *what, tess_type type, const tess_result *got,
                               const tess_result *want)
 {
@@ -120,7 +121,8 @@ static void methods_without_a_preconditioner_divide_by_imaginary_numbers(void **
 static void long_vectors_are_solved_for(void **state)
 {
     static const char *const specs[] = {"cg:pc=bjacobi,tol=1e-10", "bicg:pc=jacobi,tol=1e-10",
-                                        "bicgstab:pc=bjacobi,tol=1e-10", "gmres:pc=jacobi,tol=1e-10"};
+                                        "bicgstab:pc=bjacobi,tol=1e-10",
+                                        "gmres:pc=jacobi,tol=1e-10"};
     tess_ctx *ctx = test_ctx(state);
     tess_matrix *A = complex_matrix(ctx, 9001, 3, true, TESS_C64, 4);
     for (size_t i = 0; i < sizeof specs / sizeof *specs; i++)

@@ -26,7 +26,7 @@ typedef struct between_args {
     scalar *vector[10];
     double factor[12];
     long long slot[12];
-    long long dot_slot[8];
+    long long dot_slot[8 * (1 + COMPLEX)];
     const held_scalar *diagonal;
     long long rows;
     const double *product_parts;

@@ -54,7 +54,7 @@ typedef struct loop_args {
     scalar *vector[10];
     double factor[12];
     long long slot[12];
-    long long dot_slot[8];
+    long long dot_slot[8 * (1 + COMPLEX)];
     const held_scalar *diagonal;
     long long rows;
     long long span;           /* scalar rows of the thread block that has most */

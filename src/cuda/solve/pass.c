@@ -97,7 +97,7 @@ static bool add_dot(tess_pass_kernel *kernel, const tess_update *update, char *t
     const bool imaginary = kernel->imaginary > 0 && update->dot != TESS_DOT_REAL;
     const bool reversed = update->dot == TESS_DOT_REVERSED;
     const int x = read_place(kernel, update->x), y = read_place(kernel, update->y);
-    if (x < 0 || y < 0 || kernel->dots + imaginary >= TESS_PASS_DOTS)
+    if (x < 0 || y < 0 || kernel->dots + imaginary >= tess_pass_most_sums(kernel))
         return false;
     kernel->dot_slot[kernel->dots] = update->slot;
     snprintf(text, size, "DOT(%d,%d,%d)", kernel->dots++, x, y);
@@ -212,7 +212,7 @@ void tess_rows_arguments(const tess_pass_kernel *kernel, const tess_rows_call *c
         TESS_CUDA_NUMBERS(run, kernel->coef[i].factor);
     for (int i = 0; i < TESS_PASS_COEFS; i++)
         TESS_CUDA_INTEGERS(run, kernel->coef[i].slot);
-    for (int i = 0; i < TESS_PASS_DOTS; i++)
+    for (int i = 0; i < tess_pass_most_sums(kernel); i++)
         TESS_CUDA_INTEGERS(run, kernel->dot_slot[i]);
     TESS_CUDA_POINTERS(run, call->diagonal);
     TESS_CUDA_INTEGERS(run, call->rows);

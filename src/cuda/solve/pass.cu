@@ -22,7 +22,7 @@ typedef struct pass_args {
     scalar *vector[10];
     double factor[12];
     long long slot[12]; /* of each coefficient: factor * slot; -1: factor alone */
-    long long dot_slot[8];
+    long long dot_slot[8 * (1 + COMPLEX)];
     const held_scalar *diagonal;
     long long count; /* rows */
     double *parts;   /* DOTS numbers a thread block */

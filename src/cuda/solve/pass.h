@@ -22,7 +22,7 @@ typedef struct tess_pass_kernel {
     int repeat;    /* rows a thread at a time */
     int vector[TESS_PASS_VECTORS];
     tess_term coef[TESS_PASS_COEFS]; /* factor and slot */
-    int dot_slot[TESS_PASS_DOTS];
+    int dot_slot[2 * TESS_PASS_DOTS];
     unsigned loads, stores;
     tess_diagonal diagonal; /* of its DIAGONAL updates; block 0: there are none */
     bool direct;
@@ -35,6 +35,11 @@ int64_t tess_pass_take(const tess_steps *steps, const tess_step *pass, int64_t f
                        tess_pass_kernel *kernel);
 /* Chooses `repeat` for vectors of `rows` rows and a grid of at most `blocks` thread blocks. */
 void tess_pass_fit(tess_pass_kernel *kernel, int64_t rows, int blocks);
+/* Sums of a kernel at most: a dot product of complex vectors is up to two. */
+static inline int tess_pass_most_sums(const tess_pass_kernel *kernel)
+{
+    return kernel->imaginary > 0 ? 2 * TESS_PASS_DOTS : TESS_PASS_DOTS;
+}
 /* HELD of a pass's diagonal: bytes of its reals. */
 int tess_pass_held(const tess_diagonal *diagonal);
 /* The defines of pass.cu. */

@@ -76,8 +76,8 @@ static tess_status allocate(tess_space *space)
                    "a solver's scalars", &state->control));
     TESS_TRY(zeros(state, slots * state->ring_length, sizeof(double), "a residual history",
                    &state->ring));
-    TESS_TRY(zeros(state, (int64_t)TESS_PASS_DOTS * state->part_blocks, sizeof(double),
-                   "dot products", &state->parts));
+    TESS_TRY(zeros(state, tess_reals(space->type, TESS_PASS_DOTS) * state->part_blocks,
+                   sizeof(double), "dot products", &state->parts));
     TESS_TRY(zeros(state, 1, sizeof(uint64_t), "dot products", &state->tickets));
     const size_t control = (size_t)space->systems * TESS_CONTROL * sizeof(double);
     TESS_TRY(
