@@ -83,8 +83,9 @@ static void run(tess_plan *plan, const tess_pc *pc, const char *text, vectors *v
 {
     tess_cuda *cuda = tess_cuda_of(device);
     const tess_staged *staged = tess_pc_staged(pc);
-    tess_triangle_tuning tuning = tess_triangle_guess(
-        staged->block, tess_stages_describe(&staged->stages).mean * staged->block);
+    tess_triangle_tuning tuning =
+        tess_triangle_guess(staged->vector_type, staged->block,
+                            tess_stages_describe(&staged->stages).mean * staged->block);
     int64_t rows = tuning.rows, depth = tuning.depth, nap = 0, ahead = tuning.ahead;
     const tess_option table[] = {
         {"wide", TESS_OPTION_INT, &tuning.wide, 0, 1e18, NULL, 0},

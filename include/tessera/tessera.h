@@ -159,10 +159,10 @@ typedef struct tess_matrix tess_matrix;
 /* The type of a matrix's values and of its vectors. A complex scalar is a pair of reals, the real
  * part first: what C has as double _Complex, C++ as std::complex<double>, Fortran as complex(8).
  *
- * Matrices of every type are made, converted, read, written and analysed. Products of complex ones
- * run on "ref", "cpu" and "cuda", solvers on "ref" and "cpu"; complex scalars in a GPU's memory lie
- * at multiples of their size. All else (several parts, tess_matrix_multiply, predictions) is
- * refused with TESS_ERR_UNSUPPORTED. */
+ * Matrices of every type are made, converted, read, written and analysed. Products and solvers of
+ * complex ones run on "ref", "cpu" and "cuda"; complex scalars in a GPU's memory lie at multiples
+ * of their size. All else (several parts, tess_matrix_multiply, predictions) is refused with
+ * TESS_ERR_UNSUPPORTED. */
 typedef enum tess_type {
     TESS_F64 = 0,
     TESS_F32 = 1,

@@ -1,5 +1,5 @@
-/* What solvers take of complex matrices: the methods and preconditioners whose descriptors say so,
- * on devices that compute on the host. */
+/* What solvers take of complex matrices: the methods and preconditioners whose descriptors say so.
+ */
 #include "solve/solve.h"
 
 enum { NAMES_MAX = 160 };
@@ -37,12 +37,6 @@ static tess_status refuse(const tess_plan *plan, const char *what, const char *n
 tess_status tess_complex_check_pc(const tess_plan *plan, const tess_pc_ops *pc)
 {
     char what[64], names[NAMES_MAX];
-    const tess_device *device = plan->device;
-    if (device->backend->space || device->threads < 1)
-        return tess_fail(plan->ctx, TESS_ERR_UNSUPPORTED,
-                         "device '%s' has no solvers for complex matrices, and this one is %s: use "
-                         "'cpu' or 'ref'",
-                         device->backend->name, tess_type_name(plan->matrix->type));
     if (pc->complex)
         return TESS_OK;
     name_pcs(names);

@@ -4,15 +4,15 @@
 #include <string.h>
 
 #include "emu/emulator.h"
+#include "complex_problems.h"
 #include "passes.h"
-#include "problems.h"
 #include "ref/ref.h"
 #include "solve/solve.h"
 
 void loops_run_iterations_as_the_cpu_does(void **state);
 void what_is_between_products_is_as_on_the_cpu(void **state);
 
-enum { LOOPS = 64, GRID = TEST_LOOP_GRID, ITERATIONS = 4, PARTS = 5 };
+enum { LOOPS = TEST_LOOPS, GRID = TEST_LOOP_GRID, ITERATIONS = 4, PARTS = 5 };
 
 static uint64_t address(const void *pointer)
 {
@@ -51,9 +51,10 @@ static void open_arrays(arrays *d, const test_loop *loop, tess_solver *solver)
     const tess_matrix *A = solver->plan->matrix;
     const size_t parts = 2 * (size_t)loop->code.numbers.dots * GRID * sizeof(double);
     const size_t size = tess_type_size(A->type), stride = (size_t)space->stride * size;
+    const size_t slots = (size_t)tess_space_slot_reals(space);
     *d = (arrays){.vectors = calloc((size_t)space->vectors, stride),
-                  .slots = calloc((size_t)space->slots, sizeof(double)),
-                  .ring = calloc((size_t)space->slots * ITERATIONS, sizeof(double)),
+                  .slots = calloc(slots, sizeof(double)),
+                  .ring = calloc(slots * ITERATIONS, sizeof(double)),
                   .parts = malloc(parts)};
     for (int v = 0; v < space->vectors; v++)
         assert_int_equal(space->ops->download(space, v, 0, d->vectors + (size_t)v * stride),
@@ -76,7 +77,7 @@ static void open_arrays(arrays *d, const test_loop *loop, tess_solver *solver)
         .common.finish = {.slots = address(d->slots),
                           .control = address(d->control),
                           .ring = address(d->ring),
-                          .slot_count = space->slots,
+                          .slot_count = (int64_t)slots,
                           .guard = TESS_GUARD_NONE,
                           .programme = address(d->owned[3]),
                           .ints = loop->programme_count},
@@ -105,15 +106,16 @@ static void close_arrays(tess_ctx *ctx, arrays *d)
         free(d->owned[i]);
 }
 
-static void check_numbers(const test_loop *loop, const char *what, int number, tess_type type,
+static void check_numbers(const test_loop *loop, const char *what, int which, tess_type type,
                           const void *got, const void *want, int64_t count)
 {
-    const double epsilon = type == TESS_F64 ? 1e-9 : 2e-3;
-    for (int64_t i = 0; i < count; i++) {
-        const double a = tess_get(got, type, i), b = tess_get(want, type, i);
+    const tess_type real = tess_real_type(type);
+    const double epsilon = real == TESS_F64 ? 1e-9 : 2e-3;
+    for (int64_t i = 0; i < tess_reals(type, count); i++) {
+        const double a = tess_get(got, real, i), b = tess_get(want, real, i);
         if (!(fabs(a - b) <= epsilon * (1 + fabs(b))))
             fail_msg("%s (%s, block %d): %s %d, number %lld: %.17g, the CPU has %.17g\n%s",
-                     loop->name, loop->method, (int)loop->block, what, number, (long long)i, a, b,
+                     loop->name, loop->method, (int)loop->block, what, which, (long long)i, a, b,
                      loop->code.defines);
     }
 }
@@ -126,18 +128,18 @@ static void multiply(tess_plan *plan, const tess_step *step, arrays *d, size_t s
     char *x = d->vectors + (size_t)step->x * stride, *y = d->vectors + (size_t)step->y * stride;
     assert_int_equal(tess_spmv(plan, 1, x, 0, y), TESS_OK);
     memset(parts, 0, PARTS * sizeof *parts);
-    for (int64_t i = 0; step->slot >= 0 && i < A->rows; i++)
+    for (int64_t i = 0; !tess_is_complex(A->type) && step->slot >= 0 && i < A->rows; i++)
         parts[i % PARTS] +=
             tess_get(d->vectors + (size_t)step->w * stride, A->type, i) * tess_get(y, A->type, i);
 }
 
 /* Iterations with products by the host and all else in launches of between.cu. */
-static void run_betweens(const test_loop *loop, int number, tess_solver *solver, arrays *d,
+static void run_betweens(const test_loop *loop, int which, tess_solver *solver, arrays *d,
                          uint64_t seed)
 {
     const tess_method *method = solver->options.method;
     const size_t stride = (size_t)solver->space.stride * tess_type_size(loop->type);
-    tess_unit_list list = {.steps = solver->loop};
+    tess_unit_list list = {.steps = solver->loop, .imaginary = tess_cuda_imaginary(&solver->space)};
     double parts[PARTS];
     assert_int_equal(tess_units_build(&list, loop->fused, true, method->stops, method->stop_count),
                      TESS_OK);
@@ -151,7 +153,7 @@ static void run_betweens(const test_loop *loop, int number, tess_solver *solver,
                 continue;
             }
             char name[32];
-            snprintf(name, sizeof name, "between_%d_%d", number, k++);
+            snprintf(name, sizeof name, "between_%d_%d", which, k++);
             tess_loop_call call = d->call;
             call.common.finish.guard = list.units[u].guard;
             call.product_parts = loop->fused ? address(parts) : 0;
@@ -192,7 +194,12 @@ static bool passes_by(const test_loop *loop, int vector)
 
 static void check(tess_ctx *ctx, const test_loop *loop, int between, bool ragged, uint64_t seed)
 {
-    tess_matrix *A = problem_matrix(ctx, TEST_LOOP_ROWS, loop->block, true, loop->type, seed);
+    const bool complex = tess_is_complex(loop->type),
+               single = tess_real_type(loop->type) == TESS_F32;
+    tess_matrix *A =
+        complex
+            ? complex_matrix(ctx, TEST_LOOP_ROWS * loop->block, loop->block, true, loop->type, seed)
+            : problem_matrix(ctx, TEST_LOOP_ROWS, loop->block, true, loop->type, seed);
     if (ragged)
         A->rows--, A->cols--; /* the last row and column become padding */
     char spec[96];
@@ -215,14 +222,14 @@ static void check(tess_ctx *ctx, const test_loop *loop, int between, bool ragged
     else
         run_loop(loop, &d, seed);
     assert_true(d.control[TESS_CONTROL_COUNT] == ITERATIONS && d.control[0] == 1);
-    double *slots = malloc((size_t)space->slots * sizeof *slots);
+    const int64_t slot_reals = tess_space_slot_reals(space);
+    double *slots = malloc((size_t)slot_reals * sizeof *slots);
     const size_t stride = (size_t)space->stride * tess_type_size(A->type);
     for (int i = 0; i < ITERATIONS; i++) {
         assert_int_equal(space->ops->run(space, &solver->loop[0], &system, 1), TESS_OK);
         assert_int_equal(space->ops->read_slots(space, 0, slots), TESS_OK);
-        check_numbers(loop, "slots after iteration", i,
-                      loop->type == TESS_F64 ? TESS_F64 : TESS_F64, d.ring + i * space->slots,
-                      slots, loop->type == TESS_F64 ? space->slots : 0);
+        check_numbers(loop, "slots after iteration", i, TESS_F64, d.ring + i * slot_reals, slots,
+                      single ? 0 : slot_reals);
     }
     for (int v = 0; v < space->vectors; v++) {
         if (between >= 0 && passes_by(loop, v))

@@ -13,7 +13,7 @@
 void loops_run_iterations_as_the_cpu_does(void **state);
 void what_is_between_products_is_as_on_the_cpu(void **state);
 
-enum { MOST = 512, VECTORS = 64, SLOTS = 64 };
+enum { MOST = 512, VECTORS = 64, SLOTS = 2 * TEST_SLOTS };
 
 /* Vectors and slots of one system, twice: for the emulator and for the CPU. */
 typedef struct bench {
@@ -23,7 +23,7 @@ typedef struct bench {
     double slots[2][SLOTS];
     double control[TESS_CONTROL];
     double ring[4 * SLOTS];
-    double parts[TESS_PASS_DOTS * 8];
+    double parts[2 * TESS_PASS_DOTS * 8];
     uint64_t ticket;
     void *diagonal;
 } bench;
@@ -56,7 +56,8 @@ static void fill(bench *b, const test_pass *pass, int64_t rows, uint64_t seed)
         for (int64_t i = 0; i < block; i++) {
             const int64_t row = b->stride - block + i;
             if (row >= rows || j >= rows)
-                tess_put(b->diagonal, pass->diagonal.type, j * block + i, row == j);
+                tess_put_complex(b->diagonal, pass->diagonal.type, j * block + i,
+                                 (tess_complex){row == j, 0});
         }
 }
 
@@ -89,11 +90,19 @@ static const char *run(const test_pass *pass, bench *b, const int *programme, in
     return emu_launch(pass->name, &launch, seed);
 }
 
+static tess_pass_fn pass_of(tess_type type)
+{
+    return type == TESS_F64   ? tess_pass_f64
+           : type == TESS_F32 ? tess_pass_f32
+           : type == TESS_C64 ? tess_pass_c64
+                              : tess_pass_c32;
+}
+
 /* The same updates by the CPU's pass, in one chunk. */
 static void run_cpu(const test_pass *pass, bench *b)
 {
     tess_cpu_update updates[TEST_PASS_UPDATES];
-    double sums[TEST_PASS_UPDATES];
+    double sums[TEST_PASS_UPDATES], imaginary_sums[TEST_PASS_UPDATES];
     tess_diagonal diagonal = pass->diagonal;
     diagonal.blocks = b->diagonal;
     for (int64_t i = 0; i < pass->updates; i++) {
@@ -102,35 +111,45 @@ static void run_cpu(const test_pass *pass, bench *b)
                                        .terms = update->terms,
                                        .diagonal = &diagonal,
                                        .transpose = update->transpose,
-                                       .sum = &sums[i]};
-        updates[i].x = vector(b, 1, update->x);
-        updates[i].y = vector(b, 1, update->y);
+                                       .dot = update->dot,
+                                       .sum = &sums[i],
+                                       .imaginary_sum = &imaginary_sums[i]};
+        const bool reversed = update->dot == TESS_DOT_REVERSED;
+        updates[i].x = vector(b, 1, reversed ? update->y : update->x);
+        updates[i].y = vector(b, 1, reversed ? update->x : update->y);
         updates[i].x_factor = update->factor;
         for (int t = 0; t < update->terms; t++) {
             updates[i].in[t] = vector(b, 1, update->term[t].vector);
-            updates[i].factor[t] =
-                update->term[t].factor *
-                (update->term[t].slot < 0 ? 1 : b->slots[1][update->term[t].slot]);
+            const int slot = update->term[t].slot;
+            updates[i].factor[t] = update->term[t].factor * (slot < 0 ? 1 : b->slots[1][slot]);
+            updates[i].imaginary[t] =
+                update->term[t].factor * (slot < 0 ? 0 : b->slots[1][TEST_SLOTS + slot]);
         }
         updates[i].out = vector(b, 1, update->out);
     }
-    (pass->type == TESS_F64 ? tess_pass_f64 : tess_pass_f32)(updates, pass->updates, 0, 0, b->rows);
-    for (int64_t i = 0; i < pass->updates; i++)
-        if (pass->update[i].kind == TESS_UPDATE_DOT)
-            b->slots[1][pass->update[i].slot] = sums[i];
+    pass_of(pass->type)(updates, pass->updates, 0, 0, b->rows);
+    for (int64_t i = 0; i < pass->updates; i++) {
+        if (pass->update[i].kind != TESS_UPDATE_DOT)
+            continue;
+        b->slots[1][pass->update[i].slot] = sums[i];
+        if (tess_is_complex(pass->type))
+            b->slots[1][TEST_SLOTS + pass->update[i].slot] = imaginary_sums[i];
+    }
 }
 
 static void compare(const test_pass *pass, const bench *b)
 {
-    const double epsilon = pass->type == TESS_F64 ? 1e-13 : 1e-4;
+    const tess_type real = tess_real_type(pass->type);
+    const double epsilon = real == TESS_F64 ? 1e-13 : 1e-4;
     const double scale = pass->diagonal.block > 0 ? pass->diagonal.block : 1;
-    for (int64_t i = 0; i < VECTORS * b->stride; i++) {
-        const double got = tess_get(b->data[0], b->type, i);
-        const double want = tess_get(b->data[1], b->type, i);
+    const int64_t stride = tess_reals(b->type, b->stride);
+    for (int64_t i = 0; i < VECTORS * stride; i++) {
+        const double got = tess_get(b->data[0], real, i);
+        const double want = tess_get(b->data[1], real, i);
         if (!(fabs(got - want) <= epsilon * scale * (1 + fabs(want))))
-            fail_msg("%s (%s), %lld rows: vector %lld, row %lld: %.17g, the CPU has %.17g\n%s",
-                     pass->name, pass->what, (long long)b->rows, (long long)(i / b->stride),
-                     (long long)(i % b->stride), got, want, pass->defines);
+            fail_msg("%s (%s), %lld rows: vector %lld, real %lld: %.17g, the CPU has %.17g\n%s",
+                     pass->name, pass->what, (long long)b->rows, (long long)(i / stride),
+                     (long long)(i % stride), got, want, pass->defines);
     }
     for (int i = 0; i < SLOTS; i++)
         if (!(fabs(b->slots[0][i] - b->slots[1][i]) <=
@@ -181,12 +200,12 @@ static void every_pass_agrees_with_the_cpu(void **state)
 }
 
 /* One pass with two dots, for the tests of scalars. */
-static const test_pass *some_pass(void)
+static const test_pass *some_pass(tess_type type)
 {
     static test_pass passes[MOST];
     const int count = test_passes(passes, MOST);
     for (int i = 0; i < count; i++)
-        if (passes[i].kernel.dots == 2 && passes[i].type == TESS_F64 && emu_has(passes[i].name))
+        if (passes[i].kernel.dots == 2 && passes[i].type == type && emu_has(passes[i].name))
             return &passes[i];
     fail_msg("no pass with two dots");
     return NULL;
@@ -196,7 +215,7 @@ static void stopped_systems_are_left_alone(void **state)
 {
     (void)state;
     static const int nothing[3] = {0};
-    const test_pass *pass = some_pass();
+    const test_pass *pass = some_pass(TESS_F64);
     bench b;
     fill(&b, pass, 100, 5);
     b.control[TESS_GUARD_STOPPED] = 1;
@@ -213,7 +232,7 @@ static void stopped_systems_are_left_alone(void **state)
 static void scalars_and_stops_are_those_of_the_host(void **state)
 {
     (void)state;
-    const test_pass *pass = some_pass();
+    const test_pass *pass = some_pass(TESS_F64);
     int programme[3 + 7 * 4 + 3 * 3] = {7, 3, 1};
     for (int op = 0; op < 7; op++)
         memcpy(programme + 3 + 4 * op, (int[]){op, 20 + op, 30, 31}, 4 * sizeof(int));
@@ -256,12 +275,90 @@ static void scalars_and_stops_are_those_of_the_host(void **state)
     }
 }
 
+/* An operation of complex slots, as the host's space computes it. */
+static tess_complex expected(int op, bool conjugate, tess_complex a, tess_complex b)
+{
+    if (conjugate)
+        b = tess_conjugate(b);
+    const tess_complex quotient = tess_complex_quotient(a, b);
+    const bool finite = isfinite(quotient.re) && isfinite(quotient.im);
+    switch (op) {
+    case TESS_OP_DIV:
+        return finite ? quotient : (tess_complex){0, 0};
+    case TESS_OP_DIV_POSITIVE:
+        return finite && b.re > 0 ? quotient : (tess_complex){0, 0};
+    case TESS_OP_MUL:
+        return tess_complex_product(a, b);
+    case TESS_OP_ADD:
+        return tess_complex_sum(a, b);
+    case TESS_OP_SUB:
+        return (tess_complex){a.re - b.re, a.im - b.im};
+    case TESS_OP_SQRT:
+        return (tess_complex){sqrt(a.re), 0};
+    default:
+        return conjugate ? tess_conjugate(a) : a;
+    }
+}
+
+static bool is_close(double got, double want)
+{
+    return fabs(got - want) <= 4e-16 * fabs(want);
+}
+
+/* The same of complex slots: all operations, plain and conjugated, and a divisor that is unusable
+ * only where both its parts are 0 or one is not finite. */
+static void complex_scalars_and_stops_are_those_of_the_host(void **state)
+{
+    (void)state;
+    const test_pass *pass = some_pass(TESS_C64);
+    int programme[3 + 14 * 4 + 3] = {14, 1, 1};
+    for (int op = 0; op < 14; op++)
+        memcpy(programme + 3 + 4 * op,
+               (int[]){op % 7 + (op < 7 ? 0 : TESS_OP_CONJUGATED), 20 + op, 40, 41},
+               4 * sizeof(int));
+    memcpy(programme + 3 + 14 * 4, (int[]){TESS_STOP_ZERO, 42, 0}, 3 * sizeof(int));
+    static const struct {
+        tess_complex a, b, divisor;
+        bool stops;
+    } cases[] = {{{3, 1}, {4, -2}, {1, 0}, false},
+                 {{3, 1}, {-1, 7}, {0, 1e-300}, false},
+                 {{2, -5}, {0, 3}, {0, 0}, true},
+                 {{2, -5}, {8, 0}, {0, NAN}, true},
+                 {{1, 2}, {0, 0}, {INFINITY, 0}, true},
+                 {{1e200, 3e200}, {2e-200, 1e-200}, {1, 1}, false},
+                 {{4, 0}, {1e-300, 1e-300}, {-1, 0}, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const tess_complex operands[3] = {cases[i].a, cases[i].b, cases[i].divisor};
+        bench b;
+        fill(&b, pass, 100, 6);
+        for (int k = 0; k < 3; k++) {
+            b.slots[0][40 + k] = operands[k].re;
+            b.slots[0][TEST_SLOTS + 40 + k] = operands[k].im;
+        }
+        b.control[TESS_CONTROL_LIMIT] = 9;
+        b.control[TESS_CONTROL_ENOUGH] = -1;
+        b.control[TESS_CONTROL_TOO_MUCH] = HUGE_VAL;
+        assert_null(run(pass, &b, programme, TESS_GUARD_STOPPED, 3, i));
+        for (int op = 0; op < 14; op++) {
+            const tess_complex want = expected(op % 7, op >= 7, operands[0], operands[1]);
+            const double re = b.slots[0][20 + op], im = b.slots[0][TEST_SLOTS + 20 + op];
+            if (!is_close(re, want.re) || !is_close(im, want.im))
+                fail_msg("case %d, operation %d: %g%+gi, the host has %g%+gi", (int)i, op, re, im,
+                         want.re, want.im);
+        }
+        assert_int_equal(b.control[TESS_GUARD_STOPPED] != 0, cases[i].stops);
+        assert_memory_equal(b.ring, b.slots[0], sizeof b.slots[0]);
+        empty(&b);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_pass_agrees_with_the_cpu),
         cmocka_unit_test(stopped_systems_are_left_alone),
         cmocka_unit_test(scalars_and_stops_are_those_of_the_host),
+        cmocka_unit_test(complex_scalars_and_stops_are_those_of_the_host),
         cmocka_unit_test(loops_run_iterations_as_the_cpu_does),
         cmocka_unit_test(what_is_between_products_is_as_on_the_cpu),
     };

@@ -59,13 +59,19 @@ static void run_sweep(const test_triangular *v, const tess_triangle_tuning *tuni
     }
 }
 
+/* Rows of the matrix. */
+static int64_t scalars_of(const tess_staged *staged)
+{
+    return (staged->block_rows * staged->block - staged->padding) /
+           (staged->block / tess_staged_height(staged));
+}
+
 static void apply(const test_triangular *v, const tess_triangle_tuning *tuning,
                   const tess_staged *staged, const copy *down, const copy *up, const void *r,
                   void *z, uint64_t seed, const char *what)
 {
-    const int64_t scalars = staged->block_rows * staged->block - staged->padding;
-    const size_t bytes =
-        (size_t)(staged->block_rows * staged->block) * tess_type_size(v->vector_type);
+    const int64_t scalars = scalars_of(staged);
+    const size_t bytes = (size_t)(staged->block_rows * v->block) * tess_type_size(v->vector_type);
     const size_t tickets = (size_t)(staged->stages.count + 1) * sizeof(int32_t);
     void *first = malloc(bytes + 1), *second = malloc(bytes + 1), *drawn = malloc(2 * tickets);
     memset(first, 0xff, bytes);
@@ -88,7 +94,7 @@ static void check(const test_triangular *v, const tess_staged *staged, int64_t w
 {
     tess_triangle_tuning tuning = v->tuning;
     tuning.wide = wide;
-    const int64_t scalars = staged->block_rows * staged->block - staged->padding;
+    const int64_t scalars = scalars_of(staged);
     const size_t bytes = (size_t)scalars * tess_type_size(v->vector_type);
     for (int transpose = 0; transpose < 2; transpose++) {
         const tess_split *split =
@@ -121,7 +127,7 @@ static void check_shape(tess_ctx *ctx, const test_triangular *v, test_shape shap
     tess_pc pc;
     const tess_plan_options quick = {.effort = TESS_EFFORT_ESTIMATE};
     const tess_pc_options options = {.ops = kind,
-                                     .single = v->type == TESS_F32,
+                                     .single = tess_real_type(v->type) == TESS_F32,
                                      .schedule = schedule,
                                      .transpose = true,
                                      .omega = 1};

@@ -18,7 +18,8 @@ build() {
     cmake -S . -B $build -G Ninja -DCMAKE_BUILD_TYPE=Release >"$out/configure.log" ||
         { tail -20 "$out/configure.log"; return 1; }
     cmake --build $build -j "$jobs" --target test_cuda_device test_cuda_device_factors tessera_command \
-        test_solve_amg test_solve_methods test_solve_reasons test_solve_krylov test_solve_given test_solve_alone test_solve_regrouped tessera_bench_solve_device >"$out/build.log" ||
+        test_solve_amg test_solve_methods test_solve_reasons test_solve_krylov test_solve_given test_solve_alone test_solve_regrouped \
+        test_solve_complex test_solve_complex_alike test_solve_complex_device test_solve_complex_faults tessera_bench_solve_device >"$out/build.log" ||
         { tail -40 "$out/build.log"; return 1; }
     $build/bin/tessera devices
 }
@@ -53,7 +54,8 @@ tests() {
 # preconditioners', a few parts of them side by side. "$@" as above.
 solve() {
     pids=
-    for part in reasons:1/1 amg:1/1 alone:1/1 regrouped:1/1 given:1/2 given:2/2 krylov:1/2 krylov:2/2 methods:1/4 methods:2/4 methods:3/4 methods:4/4; do
+    for part in reasons:1/1 amg:1/1 alone:1/1 regrouped:1/1 given:1/2 given:2/2 krylov:1/2 krylov:2/2 methods:1/4 methods:2/4 methods:3/4 methods:4/4 \
+        complex:1/1 complex_alike:1/2 complex_alike:2/2 complex_device:1/2 complex_device:2/2 complex_faults:1/1; do
         name=${part%:*} share=${part#*:}
         TEST_DEVICE=cuda TEST_PART=$share "$@" $build/tests/test_solve_$name \
             >"$out/solve_$name.${share%/*}.log" 2>&1 &

@@ -35,13 +35,15 @@ static void add_list(collection *all, const tess_steps *steps, tess_type type, c
             continue;
         for (int64_t first = 0; first < step->updates;) {
             test_pass pass = {.type = type, .diagonal = diagonal};
-            pass.updates = tess_pass_take(steps, step, first, &pass.kernel);
+            pass.updates = tess_pass_take(steps, step, first,
+                                          tess_is_complex(type) ? TEST_SLOTS : 0, &pass.kernel);
             if (pass.updates < 1 || pass.updates > TEST_PASS_UPDATES)
                 abort();
             memcpy(pass.update, steps->update + step->first_update + first,
                    (size_t)pass.updates * sizeof *pass.update);
             snprintf(pass.what, sizeof pass.what, "%s", what);
-            pass.kernel.repeat = all->count % 3 == 0 ? 2 : all->count % 7 == 0 ? 4 : 1;
+            const int most = tess_is_complex(type) ? 2 : 4; /* registers suffice for */
+            pass.kernel.repeat = all->count % 3 == 0 ? 2 : all->count % 7 == 0 ? most : 1;
             tess_pass_defines(&pass.kernel, type, pass.defines, sizeof pass.defines);
             add_kernel(all, &pass);
             first += pass.updates;
@@ -51,12 +53,13 @@ static void add_list(collection *all, const tess_steps *steps, tess_type type, c
 
 /* A solver with its lists, and a preconditioner that has a shape but no numbers. */
 static void open_solver(tess_solver *solver, tess_ctx *ctx, const tess_method *method,
-                        const tess_pc_ops *pc, int32_t block, tess_type held)
+                        const tess_pc_ops *pc, int32_t block, tess_type type, tess_type held)
 {
-    static const tess_matrix none = {.type = TESS_F64};
+    static tess_matrix none;
     static const tess_backend backend = {.space = &tess_cuda_space_ops};
     static tess_device device = {.backend = &backend};
     static tess_plan plan = {.matrix = &none, .device = &device};
+    none.type = type;
     *solver = (tess_solver){.ctx = ctx,
                             .plan = &plan,
                             .options = {.method = method, .restart = 14, .deflate = 4},
@@ -68,7 +71,7 @@ static void open_solver(tess_solver *solver, tess_ctx *ctx, const tess_method *m
         (tess_diagonal){.type = held, .block = pc->square_blocks || pc->identity ? block : 1};
     solver->options.pc.ops = pc;
     solver->pc = (tess_pc){.ops = pc, .state = &diagonal};
-    const tess_steps empty = {.ctx = ctx};
+    const tess_steps empty = {.ctx = ctx, .real_dots = method->symmetric};
     if (TESS_CALLOC(ctx, solver->cycle, &solver->loop) != TESS_OK)
         abort();
     for (int64_t i = 0; i < solver->cycle; i++)
@@ -95,13 +98,24 @@ static void add_method(collection *all, tess_ctx *ctx, const tess_method *method
 {
     char what[128];
     tess_solver solver;
-    open_solver(&solver, ctx, method, pc, block, held);
+    open_solver(&solver, ctx, method, pc, block, type, held);
     snprintf(what, sizeof what, "%s, %s of %d, %s stored in %s", method->name, pc->name, (int)block,
              tess_type_name(type), tess_type_name(held));
     add_list(all, &solver.start, type, what);
     for (int64_t i = 0; i < solver.cycle; i++)
         add_list(all, &solver.loop[i], type, what);
     close_solver(&solver);
+}
+
+static void add_complex(collection *all, tess_ctx *ctx, const tess_method *method, int32_t block,
+                        int number)
+{
+    if (!method->size) { /* those with cycles have many passes */
+        add_method(all, ctx, method, &tess_pc_none, 1, TESS_C64, TESS_C64);
+        add_method(all, ctx, method, &tess_pc_jacobi, 1, TESS_C32, TESS_C32);
+    }
+    add_method(all, ctx, method, &tess_pc_bjacobi, block, TESS_C64,
+               number % 3 == 1 ? TESS_C32 : TESS_C64);
 }
 
 /* Passes of smoothers: D x times a factor, beside no, one, two and three other vectors. The
@@ -144,6 +158,11 @@ static void add_betweens(test_loop *loop, const tess_unit_list *list)
     }
 }
 
+static tess_type type_of(bool complex, bool single)
+{
+    return complex ? (single ? TESS_C32 : TESS_C64) : single ? TESS_F32 : TESS_F64;
+}
+
 int test_loops(test_loop *loops, int capacity)
 {
     static const int32_t blocks[] = {3, 1, 2, 4, 5, 7, 16};
@@ -151,7 +170,9 @@ int test_loops(test_loop *loops, int capacity)
     tess_ctx *ctx;
     if (tess_ctx_create(NULL, &ctx) != TESS_OK)
         abort();
-    for (int b = 0; b < 7; b++) {
+    for (int k = 0; k < 12; k++) { /* the last five of complex systems */
+        const int b = k % 7;
+        const bool complex = k >= 7;
         int m = -1;
         for (size_t i = 0; tess_methods[i]; i++) {
             const tess_method *method = tess_methods[i];
@@ -165,12 +186,12 @@ int test_loops(test_loop *loops, int capacity)
                                     : b % 3 == 1     ? &tess_pc_jacobi
                                                      : &tess_pc_none,
                               .block = blocks[b],
-                              .type = b == 4 ? TESS_F32 : TESS_F64,
-                              .held = b == 4 || b == 2 ? TESS_F32 : TESS_F64,
-                              .fused = (b + m) % 2 == 0};
+                              .type = type_of(complex, b == 4),
+                              .held = type_of(complex, b == 4 || b == 2),
+                              .fused = !complex && (b + m) % 2 == 0};
             tess_solver solver;
-            open_solver(&solver, ctx, method, loop.pc, loop.block, loop.held);
-            tess_unit_list list = {.steps = solver.loop};
+            open_solver(&solver, ctx, method, loop.pc, loop.block, loop.type, loop.held);
+            tess_unit_list list = {.steps = solver.loop, .imaginary = complex ? method->slots : 0};
             if (tess_units_build(&list, loop.fused, true, method->stops, method->stop_count) !=
                 TESS_OK)
                 abort();
@@ -221,6 +242,9 @@ int test_passes(test_pass *passes, int capacity)
     add_sums(&all, ctx, TESS_PASS_BLOCK + 3, TESS_F64, TESS_F64);
     for (int32_t b = 3; b <= 6; b += 3)
         add_sums(&all, ctx, b, TESS_F32, TESS_F32);
+    for (int m = 0; tess_methods[m]; m++)
+        if (tess_methods[m]->complex)
+            add_complex(&all, ctx, tess_methods[m], blocks[m % 9], m);
     tess_ctx_destroy(ctx);
     return all.count;
 }

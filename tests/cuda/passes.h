@@ -8,7 +8,10 @@
 enum { TEST_PASS_UPDATES = 24, TEST_BETWEENS = 3 };
 
 /* Block rows and thread blocks that loops are run with. */
-enum { TEST_LOOP_ROWS = 40, TEST_LOOP_GRID = 3 };
+enum { TEST_LOOP_ROWS = 40, TEST_LOOP_GRID = 3, TEST_LOOPS = 96 };
+
+/* Slots of a pass under test; of complex ones as many imaginary parts follow. */
+enum { TEST_SLOTS = 64 };
 
 typedef struct test_pass {
     char name[32];  /* "pass_17" */

@@ -47,15 +47,15 @@ int main(int argc, char **argv)
             printf("%s %s\n", passes[i].name, passes[i].defines);
     }
     if (argc > 1 && strcmp(argv[1], "loop.cu") == 0) {
-        static test_loop loops[64];
-        const int count = test_loops(loops, 64);
-        for (int i = 0; i < count && i < 64; i++)
+        static test_loop loops[TEST_LOOPS];
+        const int count = test_loops(loops, TEST_LOOPS);
+        for (int i = 0; i < count && i < TEST_LOOPS; i++)
             printf("%s %s\n", loops[i].name, loops[i].code.defines);
     }
     if (argc > 1 && strcmp(argv[1], "between.cu") == 0) {
-        static test_loop loops[64];
-        const int count = test_loops(loops, 64);
-        for (int i = 0; i < count && i < 64; i++)
+        static test_loop loops[TEST_LOOPS];
+        const int count = test_loops(loops, TEST_LOOPS);
+        for (int i = 0; i < count && i < TEST_LOOPS; i++)
             for (int k = 0; k < loops[i].betweens; k++)
                 printf("between_%d_%d %s\n", i, k, loops[i].between[k].code.defines);
     }
@@ -66,7 +66,7 @@ int main(int argc, char **argv)
                "load_4 -DREAL=8 -DTHREADS=256 -DVECTORS=4\n"
                "load_8 -DREAL=8 -DTHREADS=256 -DVECTORS=8\n");
     if (argc > 1 && strcmp(argv[1], "finish.cu") == 0)
-        printf("finish_0 -DTHREADS=512\n");
+        printf("finish_0 -DTHREADS=512\nfinish_1 -DTHREADS=512 -DCOMPLEX=1\n");
     if (argc > 1 && strcmp(argv[1], "rescale.cu") == 0)
         printf("rescale_0 -DFROM=8 -DTO=4 -DDIVIDE=1 -DTHREADS=256\n"
                "rescale_1 -DFROM=4 -DTO=8 -DDIVIDE=0 -DTHREADS=256\n");

@@ -9,6 +9,9 @@
  * or not Hermitian, every row of a strong diagonal turned by an angle of its own. */
 tess_matrix *complex_matrix(tess_ctx *ctx, int64_t n, int32_t b, bool hermitian, tess_type type,
                             uint64_t seed);
+/* Whether combination `at` of a long list is to be tested: on a GPU, where each needs kernels of
+ * its own, every tenth of this process's part (TEST_PART), else all of them. */
+bool complex_sampled(uint64_t at);
 /* `count` random scalars. Caller frees with free(). */
 void *complex_vector(int64_t count, tess_type type, uint64_t seed);
 /* |b - A x| / |b| in c64, the product by ref. */

@@ -65,6 +65,12 @@ static const char *chosen_device(void)
     return device && *device ? device : "cpu";
 }
 
+tess_device *problem_device(tess_ctx *ctx, const char *name)
+{
+    return test_device(ctx, getenv("TEST_DEVICE") && strncmp(name, "cpu", 3) == 0 ? chosen_device()
+                                                                                  : name);
+}
+
 bool problem_part(size_t item)
 {
     const char *text = getenv("TEST_PART");

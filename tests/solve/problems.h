@@ -20,6 +20,9 @@ tess_matrix *problem_matrix(tess_ctx *ctx, int64_t block_rows, int32_t b, bool s
 tess_matrix *problem_from_entries(tess_ctx *ctx, int64_t n, int64_t count, const int64_t *rows,
                                   const int64_t *cols, tess_type given, const void *values,
                                   int32_t b, tess_type type);
+/* Opens a device. A name that begins with "cpu" stands for TEST_DEVICE of the environment, where
+ * that is set. The caller closes it. */
+tess_device *problem_device(tess_ctx *ctx, const char *name);
 /* Whether this process is to test an item of a list: TEST_PART of the environment, "2/8", leaves
  * every eighth of them, so that processes can share a list whose kernels have to be compiled. */
 bool problem_part(size_t item);

@@ -34,6 +34,15 @@ static bool is_there(test_shape shape, int64_t i, int64_t j, int64_t n, uint64_t
     }
 }
 
+/* Of entry (low, high), in row `row`: of a Hermitian matrix its mirror's is the negative. */
+static double imaginary(const tess_matrix *A, int64_t low, int64_t high, int64_t row, uint64_t seed)
+{
+    if (!tess_is_complex(A->type) || low == high)
+        return 0;
+    const double value = tess_random_unit(seed + 2, (uint64_t)(low * A->rows + high));
+    return row == low ? value : -value;
+}
+
 tess_matrix *test_shape_matrix(tess_ctx *ctx, test_shape shape, int64_t size, int32_t b,
                                bool symmetric, tess_type type, uint64_t seed)
 {
@@ -60,10 +69,15 @@ tess_matrix *test_shape_matrix(tess_ctx *ctx, test_shape shape, int64_t size, in
                 const int64_t low = symmetric && row > column ? column : row;
                 const int64_t high = symmetric && row > column ? row : column;
                 double value = tess_random_unit(seed + 1, (uint64_t)(low * n * b + high));
-                value /= (double)(i == n - 1 || j == n - 1 ? n : 8) * b;
+                const double divisor = (double)(i == n - 1 || j == n - 1 ? n : 8) * b;
+                value /= divisor;
                 if (row == column)
                     value = 1.5 + 0.2 * value;
-                tess_put(A->values, type, k * b * b + at, row < rows && column < rows ? value : 0);
+                const bool inside = row < rows && column < rows;
+                tess_put_complex(
+                    A->values, type, k * b * b + at,
+                    inside ? (tess_complex){value, imaginary(A, low, high, row, seed) / divisor}
+                           : (tess_complex){0, 0});
             }
             k++;
         }
@@ -71,6 +85,18 @@ tess_matrix *test_shape_matrix(tess_ctx *ctx, test_shape shape, int64_t size, in
     }
     free(there);
     return A;
+}
+
+/* Row i, column j of stored block k. Complex blocks are taken as those of the embedding: a + bi is
+ * the 2 x 2 block of a, b in the first column and -b, a in the second. */
+static double entry(const tess_staged *staged, const void *values, int64_t k, int32_t i, int32_t j)
+{
+    const int64_t b = staged->block;
+    if (!tess_is_complex(staged->type))
+        return tess_get(values, staged->type, (k * b + j) * b + i);
+    const tess_complex a =
+        tess_get_complex(values, staged->type, (k * (b / 2) + j / 2) * (b / 2) + i / 2);
+    return i % 2 == j % 2 ? a.re : i % 2 ? a.im : -a.im;
 }
 
 /* sum -= (|.| of) a triangle's row times x; in double. */
@@ -81,8 +107,8 @@ static void subtract_row(const tess_staged *staged, const tess_triangle *t, int6
     for (int64_t k = t->offsets[position]; k < t->offsets[position + 1]; k++)
         for (int32_t j = 0; j < b; j++)
             for (int32_t i = 0; i < b; i++) {
-                const double a = tess_get(t->values, staged->type, k * b * b + (int64_t)j * b + i);
-                const double product = a * x[(int64_t)t->columns[k] * b + j];
+                const double product =
+                    entry(staged, t->values, k, i, j) * x[(int64_t)t->columns[k] * b + j];
                 sum[i] += magnitudes ? fabs(product) : -product;
             }
 }
@@ -97,7 +123,8 @@ static double *solve(const tess_staged *staged, const tess_split *split, const v
     for (int64_t p = 0; p < n; p++) {
         for (int32_t i = 0; i < b; i++) {
             const int64_t at = (int64_t)staged->stages.rows[p] * b + i;
-            const double value = at < scalars ? tess_get(r, staged->vector_type, at) : 0;
+            const double value =
+                at < scalars ? tess_get(r, tess_real_type(staged->vector_type), at) : 0;
             y[p * b + i] = magnitudes ? fabs(value) : value;
         }
         subtract_row(staged, &split->lower, p, y, magnitudes, y + p * b);
@@ -107,7 +134,7 @@ static double *solve(const tess_staged *staged, const tess_split *split, const v
         for (int32_t i = 0; i < b; i++) {
             double sum = 0;
             for (int32_t j = 0; j < b; j++) {
-                const double d = tess_get(split->inverse, staged->type, (p * b + j) * b + i);
+                const double d = entry(staged, split->inverse, p, i, j);
                 sum += magnitudes ? fabs(d) * old[j] : d * old[j];
             }
             y[p * b + i] = sum;
@@ -132,7 +159,8 @@ void test_check_staged(const char *what, const tess_staged *staged, bool transpo
                             split->upper.offsets[n - p] - split->upper.offsets[n - 1 - p];
         longest = own > longest ? own : longest;
     }
-    const double epsilon = staged->vector_type == TESS_F64 ? DBL_EPSILON : (double)FLT_EPSILON;
+    const tess_type real = tess_real_type(staged->vector_type);
+    const double epsilon = real == TESS_F64 ? DBL_EPSILON : (double)FLT_EPSILON;
     /* A row's error is that of its sum and of the rows before it: once a stage, at most. */
     const double limit = 2 * (double)(longest + 2) * b * (double)staged->stages.count * epsilon;
     for (int64_t p = 0; p < n; p++)
@@ -140,7 +168,7 @@ void test_check_staged(const char *what, const tess_staged *staged, bool transpo
             const int64_t at = (int64_t)staged->stages.rows[p] * b + i;
             if (at >= scalars)
                 continue;
-            const double got = tess_get(z, staged->vector_type, at);
+            const double got = tess_get(z, real, at);
             if (!(fabs(got - exact[p * b + i]) <= limit * (size[p * b + i] + 1e-30)))
                 fail_msg("%s: z[%lld] = %.17g instead of %.17g", what, (long long)at, got,
                          exact[p * b + i]);

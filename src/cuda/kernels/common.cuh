@@ -14,7 +14,7 @@ typedef double real;
 typedef float real;
 #endif
 
-/* HELD: bytes of a scalar of stored factors, where they differ from the vectors'. */
+/* HELD: bytes of a real of stored factors, where they differ from the vectors'. */
 #ifndef HELD
 #define HELD REAL
 #endif
@@ -102,10 +102,24 @@ DEVICE void stream_held1(const held *from, held *to, policy p)
 {
     asm(STREAM_LOAD("f64") " %0" STREAM_TAIL("%1", "%2") : "=d"(to[0]) : STREAM_POLICY(from, p));
 }
+
+DEVICE void stream_held2(const held *from, held *to, policy p)
+{
+    asm(STREAM_LOAD("v2.f64") " {%0, %1}" STREAM_TAIL("%2", "%3")
+        : "=d"(to[0]), "=d"(to[1])
+        : STREAM_POLICY(from, p));
+}
 #else
 DEVICE void stream_held1(const held *from, held *to, policy p)
 {
     asm(STREAM_LOAD("f32") " %0" STREAM_TAIL("%1", "%2") : "=f"(to[0]) : STREAM_POLICY(from, p));
+}
+
+DEVICE void stream_held2(const held *from, held *to, policy p)
+{
+    asm(STREAM_LOAD("v2.f32") " {%0, %1}" STREAM_TAIL("%2", "%3")
+        : "=f"(to[0]), "=f"(to[1])
+        : STREAM_POLICY(from, p));
 }
 #endif
 

@@ -4,9 +4,9 @@
  *              at a multiple of its size
  *   CONJUGATE  1: the conjugate of the matrix is multiplied; COMPLEX only
  *
- * A source that takes complex matrices says `scalar` for elements of matrices and vectors, `factor`
- * for alpha and beta, and uses the macros below instead of operators. Where a scalar is real they are
- * the operators.
+ * A source that takes complex matrices says `scalar` for elements of matrices and vectors, `held_scalar`
+ * for those of stored factors and diagonals, whose reals have HELD bytes, `factor` for alpha and beta,
+ * and uses the macros below instead of operators. Where a scalar is real they are the operators.
  */
 #ifndef TESS_SCALAR_CUH
 #define TESS_SCALAR_CUH
@@ -25,6 +25,10 @@
 typedef struct ALIGNED(2 * REAL) scalar {
     real re, im;
 } scalar;
+
+typedef struct ALIGNED(2 * HELD) held_scalar {
+    held re, im;
+} held_scalar;
 
 /* Members of arguments are 8 bytes wide: a factor is two of them. */
 typedef struct factor {
@@ -60,9 +64,47 @@ DEVICE scalar multiply_add(scalar sum, scalar v, scalar x)
     return sum;
 }
 
+/* sum - v x. */
+DEVICE scalar multiply_subtract(scalar sum, scalar v, scalar x)
+{
+    sum.re -= v.re * x.re;
+    sum.im -= v.re * x.im;
+    sum.re += v.im * x.im;
+    sum.im -= v.im * x.re;
+    return sum;
+}
+
+DEVICE held_scalar zero_held(void)
+{
+    held_scalar zero;
+    zero.re = zero.im = 0;
+    return zero;
+}
+
+DEVICE scalar scalar_of(held_scalar d, const int conjugate)
+{
+    scalar value;
+    value.re = (real)d.re;
+    value.im = (real)(conjugate ? -d.im : d.im);
+    return value;
+}
+
+DEVICE scalar product_of(scalar a, scalar b)
+{
+    scalar product;
+    product.re = a.re * b.re - a.im * b.im;
+    product.im = a.re * b.im + a.im * b.re;
+    return product;
+}
+
 #define ZERO zero_scalar()
+#define ZERO_HELD zero_held()
+#define SCALAR_OF(value, conjugate) scalar_of(value, conjugate)
+#define PLUS(a, b) sum_of(a, b)
+#define TIMES(a, b) product_of(a, b)
 #define ADD_TO(sum, other) ((sum) = sum_of(sum, other))
 #define MULTIPLY_ADD(sum, v, x) ((sum) = multiply_add(sum, v, x))
+#define MULTIPLY_SUBTRACT(sum, v, x) ((sum) = multiply_subtract(sum, v, x))
 #define NOT_ZERO(number) ((number).re != 0 || (number).im != 0)
 #define IS_ONE(number) ((number).re == 1 && (number).im == 0)
 
@@ -101,6 +143,31 @@ DEVICE void cached_scalars16(const scalar *from, scalar *to)
     cached_load16(&from->re, &to->re);
 }
 
+DEVICE void stream_held_scalar(const held_scalar *from, held_scalar *to, policy p)
+{
+    stream_held2(&from->re, &to->re, p);
+}
+
+/* Values that thread blocks hand each other: each part is a message of its own. */
+DEVICE scalar arriving_scalar(const scalar *from)
+{
+    scalar value;
+    value.re = arriving_load(&from->re);
+    value.im = arriving_load(&from->im);
+    return value;
+}
+
+DEVICE int scalar_is_absent(scalar value)
+{
+    return is_absent(value.re) | is_absent(value.im);
+}
+
+DEVICE void hand_scalar_on(scalar *to, scalar value)
+{
+    hand_on(&to->re, value.re);
+    hand_on(&to->im, value.im);
+}
+
 /* As READ_ONLY. */
 DEVICE scalar read_scalar(const scalar *from)
 {
@@ -131,11 +198,17 @@ DEVICE scalar combined(factor alpha, scalar sum, factor beta, scalar old)
 #else
 
 typedef real scalar;
+typedef held held_scalar;
 typedef double factor;
 
 #define ZERO 0
+#define ZERO_HELD 0
+#define SCALAR_OF(value, conjugate) (real)(value)
+#define PLUS(a, b) ((a) + (b))
+#define TIMES(a, b) ((a) * (b))
 #define ADD_TO(sum, other) ((sum) += (other))
 #define MULTIPLY_ADD(sum, v, x) ((sum) += (v) * (x))
+#define MULTIPLY_SUBTRACT(sum, v, x) ((sum) -= (v) * (x))
 #define NOT_ZERO(number) ((number) != 0)
 #define IS_ONE(number) ((number) == 1)
 
@@ -147,6 +220,10 @@ typedef double factor;
 #define keep_scalar4 keep_load4
 #define keep_scalar keep_load
 #define cached_scalars16 cached_load16
+#define stream_held_scalar stream_held1
+#define arriving_scalar(from) arriving_load(from)
+#define scalar_is_absent is_absent
+#define hand_scalar_on hand_on
 #define read_scalar(from) READ_ONLY(from)
 #define shuffle_down(mask, value, by, width) __shfl_down_sync(mask, value, by, width)
 

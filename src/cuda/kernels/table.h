@@ -23,7 +23,7 @@
 enum {
     TESS_CUDA_PARAMS = 12,   /* tuning parameters of a kernel, at most */
     TESS_CUDA_VALUES = 8,    /* values of one parameter */
-    TESS_CUDA_ARGS = 64,     /* 8-byte slots of a launch */
+    TESS_CUDA_ARGS = 72,     /* 8-byte slots of a launch */
     TESS_CUDA_LAUNCHES = 19, /* launches of one product */
     TESS_CUDA_VECTORS = 32,  /* right-hand sides of one SpMM launch */
     TESS_CUDA_DEFINES = 512, /* bytes of a defines text */

@@ -5,16 +5,13 @@
  *   sum[k]     the thread's part of dot product k
  *   diagonals  a diagonal_place
  *
+ * Of complex vectors a dot product x^H y is two real sums: DOT makes the real part, DOT_IM the
+ * imaginary one. A transpose of the diagonal is then the conjugate transpose.
+ *
  * BLOCK, HELD, DIRECT, THREADS, REPEAT, VECTORS: cuda/solve/pass.cu.
  */
 #ifndef TESS_UPDATES_CUH
 #define TESS_UPDATES_CUH
-
-#if HELD == 4
-typedef float held;
-#else
-typedef double held;
-#endif
 
 /* Small blocks are loaded together with the vectors, before anybody waits. */
 #ifndef AHEAD
@@ -25,55 +22,68 @@ typedef double held;
 
 /* What a DIAGONAL update needs to know. */
 typedef struct diagonal_place {
-    const held *diagonal;
+    const held_scalar *diagonal;
     long long base, end; /* first row of the tile, end of all rows */
-    real *shared;        /* SHARING: THREADS * REPEAT scalars */
+    scalar *shared;       /* SHARING: THREADS * REPEAT scalars */
 } diagonal_place;
 
 #define WARPS (THREADS / 32)
 
 #define EACH UNROLL for (int u = 0; u < REPEAT; u++)
 
-#define SUM1(out, c0, v0) EACH e[u][out] = c[c0] * e[u][v0];
-#define SUM2(out, c0, v0, c1, v1) EACH e[u][out] = c[c0] * e[u][v0] + c[c1] * e[u][v1];
-#define SUM3(out, c0, v0, c1, v1, c2, v2) \
-    EACH e[u][out] = c[c0] * e[u][v0] + c[c1] * e[u][v1] + c[c2] * e[u][v2];
+/* A term of a sum, and sums of two and three. */
+#define TERM(k, v) TIMES(c[k], e[u][v])
+#define TERMS2(c0, v0, c1, v1) PLUS(TERM(c0, v0), TERM(c1, v1))
+#define TERMS3(c0, v0, c1, v1, c2, v2) PLUS(TERMS2(c0, v0, c1, v1), TERM(c2, v2))
+
+#define SUM1(out, c0, v0) EACH e[u][out] = TERM(c0, v0);
+#define SUM2(out, c0, v0, c1, v1) EACH e[u][out] = TERMS2(c0, v0, c1, v1);
+#define SUM3(out, c0, v0, c1, v1, c2, v2) EACH e[u][out] = TERMS3(c0, v0, c1, v1, c2, v2);
 #define SUM4(out, c0, v0, c1, v1, c2, v2, c3, v3) \
-    EACH e[u][out] = c[c0] * e[u][v0] + c[c1] * e[u][v1] + c[c2] * e[u][v2] + c[c3] * e[u][v3];
+    EACH e[u][out] = PLUS(TERMS3(c0, v0, c1, v1, c2, v2), TERM(c3, v3));
+#if COMPLEX
+#define DOT(number, x, y)                                                  \
+    EACH sum[number] += (double)e[u][x].re * (double)e[u][y].re +          \
+                        (double)e[u][x].im * (double)e[u][y].im;
+#define DOT_IM(number, x, y)                                               \
+    EACH sum[number] += (double)e[u][x].re * (double)e[u][y].im -          \
+                        (double)e[u][x].im * (double)e[u][y].re;
+#else
 #define DOT(number, x, y) EACH sum[number] += (double)e[u][x] * (double)e[u][y];
+#endif
 #define DIAGONAL(out, x) diagonal_update(&diagonals, e, out, x, 0, a.vector[x], d);
 #define DIAGONAL_T(out, x) diagonal_update(&diagonals, e, out, x, 1, a.vector[x], d);
 /* c0 D x, or D^T x, and other vectors, of which `out` may be one: they are added up first. */
 #define ADD_DIAGONAL(out, c0, x, t, others)                         \
     {                                                               \
-        real other[REPEAT];                                         \
+        scalar other[REPEAT];                                       \
         EACH other[u] = others;                                     \
         diagonal_update(&diagonals, e, out, x, t, a.vector[x], d);  \
-        EACH e[u][out] = c[c0] * e[u][out] + other[u];              \
+        EACH e[u][out] = PLUS(TERM(c0, out), other[u]);             \
     }
-#define DIAGONAL_SUM0(out, c0, x, t) ADD_DIAGONAL(out, c0, x, t, 0)
-#define DIAGONAL_SUM1(out, c0, x, t, c1, v1) ADD_DIAGONAL(out, c0, x, t, c[c1] * e[u][v1])
+#define DIAGONAL_SUM0(out, c0, x, t) ADD_DIAGONAL(out, c0, x, t, ZERO)
+#define DIAGONAL_SUM1(out, c0, x, t, c1, v1) ADD_DIAGONAL(out, c0, x, t, TERM(c1, v1))
 #define DIAGONAL_SUM2(out, c0, x, t, c1, v1, c2, v2) \
-    ADD_DIAGONAL(out, c0, x, t, c[c1] * e[u][v1] + c[c2] * e[u][v2])
+    ADD_DIAGONAL(out, c0, x, t, TERMS2(c1, v1, c2, v2))
 #define DIAGONAL_SUM3(out, c0, x, t, c1, v1, c2, v2, c3, v3) \
-    ADD_DIAGONAL(out, c0, x, t, c[c1] * e[u][v1] + c[c2] * e[u][v2] + c[c3] * e[u][v3])
+    ADD_DIAGONAL(out, c0, x, t, TERMS3(c1, v1, c2, v2, c3, v3))
 
 /* The thread's rows of the diagonal's blocks, if they fit registers. */
 #if AHEAD
-#define DIAGONAL_AHEAD(p) held d[REPEAT][BLOCK]; diagonal_ahead(p, d);
+#define DIAGONAL_AHEAD(p) held_scalar d[REPEAT][BLOCK]; diagonal_ahead(p, d);
 #else
-#define DIAGONAL_AHEAD(p) held (*const d)[1] = 0; (void)d;
+#define DIAGONAL_AHEAD(p) held_scalar (*const d)[1] = 0; (void)d;
 #endif
 
 #if AHEAD
-DEVICE void diagonal_ahead(const diagonal_place *p, held (*d)[BLOCK])
+DEVICE void diagonal_ahead(const diagonal_place *p, held_scalar (*d)[BLOCK])
 {
     EACH
     {
         const long long i = p->base + u * TILE + threadIdx.x, first = i / BLOCK * BLOCK;
         UNROLL
         for (int j = 0; j < BLOCK; j++) {
-            d[u][j] = 0;
+            d[u][j] = ZERO_HELD;
             if (i < p->end && threadIdx.x < TILE)
                 d[u][j] = p->diagonal[(first + j) * BLOCK + (i - first)];
         }
@@ -84,9 +94,9 @@ DEVICE void diagonal_ahead(const diagonal_place *p, held (*d)[BLOCK])
 #if BLOCK > 0
 /* e[out] = D e[x], D or its transpose, for the thread's rows. Rows of one block belong to one
  * thread block, which passes them round through shared memory. */
-DEVICE void diagonal_update(const diagonal_place *p, real (*e)[VECTORS], const int out, const int x,
-                          const int transpose, const real *memory,
-                          held (*ahead)[AHEAD ? BLOCK : 1])
+DEVICE void diagonal_update(const diagonal_place *p, scalar (*e)[VECTORS], const int out,
+                            const int x, const int transpose, const scalar *memory,
+                            held_scalar (*ahead)[AHEAD ? BLOCK : 1])
 {
     const int across = transpose ? BLOCK : 1, down = transpose ? 1 : BLOCK;
 #if SHARING
@@ -97,27 +107,27 @@ DEVICE void diagonal_update(const diagonal_place *p, real (*e)[VECTORS], const i
     EACH
     {
         const long long i = p->base + u * TILE + threadIdx.x;
-        real total = 0;
+        scalar total = ZERO;
         if (i < p->end && threadIdx.x < TILE) {
             const long long first = i / BLOCK * BLOCK;
-            const held *d = p->diagonal + first * BLOCK + (i - first) * across;
+            const held_scalar *d = p->diagonal + first * BLOCK + (i - first) * across;
 #if SHARING
-            const real *r = p->shared + u * THREADS + (int)threadIdx.x / BLOCK * BLOCK;
+            const scalar *r = p->shared + u * THREADS + (int)threadIdx.x / BLOCK * BLOCK;
 #elif DIRECT
-            const real *r = memory + first;
+            const scalar *r = memory + first;
 #else
-            const real *r = &e[u][x];
+            const scalar *r = &e[u][x];
 #endif
 #if AHEAD
             if (!transpose) {
                 UNROLL
                 for (int j = 0; j < BLOCK; j++)
-                    total += (real)ahead[u][j] * r[j];
+                    MULTIPLY_ADD(total, SCALAR_OF(ahead[u][j], 0), r[j]);
             } else
 #endif
                 UNROLL_4
             for (int j = 0; j < BLOCK; j++)
-                total += (real)d[(long long)j * down] * r[j];
+                MULTIPLY_ADD(total, SCALAR_OF(d[(long long)j * down], transpose), r[j]);
         }
         e[u][out] = total;
     }

@@ -242,8 +242,9 @@ static tess_status fetch_rings(tess_space *space, const tess_stretch *stretch)
 {
     tess_cuda_space *state = tess_cuda_space_of(space);
     for (int i = 0; i < stretch->count; i++) {
-        const int64_t at = (int64_t)stretch->systems[i] * state->ring_length * space->slots;
-        const size_t bytes = (size_t)(stretch->done[i] * space->slots) * sizeof(double);
+        const int64_t slots = tess_space_slot_reals(space);
+        const int64_t at = stretch->systems[i] * state->ring_length * slots;
+        const size_t bytes = (size_t)(stretch->done[i] * slots) * sizeof(double);
         if (bytes > 0)
             TESS_TRY(
                 TESS_CU(state->cuda, cuMemcpyDtoHAsync(state->host_ring + at,
@@ -314,7 +315,8 @@ tess_status tess_cuda_advance(tess_space *space, const tess_stretch *stretch)
 tess_status tess_cuda_recall(tess_space *space, int system, int64_t i, double *to)
 {
     const tess_cuda_space *state = tess_cuda_space_of(space);
-    const int64_t at = ((int64_t)system * state->ring_length + i) * space->slots;
-    memcpy(to, state->host_ring + at, (size_t)space->slots * sizeof *to);
+    const int64_t slots = tess_space_slot_reals(space);
+    const int64_t at = (system * state->ring_length + i) * slots;
+    memcpy(to, state->host_ring + at, (size_t)slots * sizeof *to);
     return TESS_OK;
 }

@@ -16,7 +16,7 @@ static int grid_of(const tess_space *space)
 tess_status tess_cuda_need_between(tess_space *space, tess_unit_list *list)
 {
     tess_cuda *cuda = tess_cuda_space_of(space)->cuda;
-    if (space->systems != 1 || space->slots > TESS_LOOP_SLOTS || cuda->sm < 70)
+    if (space->systems != 1 || tess_space_slot_reals(space) > TESS_LOOP_SLOTS || cuda->sm < 70)
         return TESS_OK;
     for (int64_t at = 0, count;
          tess_between_find(list, 2, &at, &count) && list->between_count < MOST; at += count) {

@@ -23,11 +23,11 @@
 
 typedef struct between_args {
     finish_args f;
-    real *vector[10];
+    scalar *vector[10];
     double factor[12];
     long long slot[12];
-    long long dot_slot[8];
-    const held *diagonal;
+    long long dot_slot[8 * (1 + COMPLEX)];
+    const held_scalar *diagonal;
     long long rows;
     const double *product_parts;
     long long product_count;
@@ -92,8 +92,10 @@ DEVICE void total(const between_args *a, between_place *p, double *sum, const un
     warp_totals(mine);
     UNROLL
     for (int k = 0; k < DOTS; k++)
-        if ((bits >> k & 1) && lane == 0)
+        if ((bits >> k & 1) && lane == 0) {
+            CLEAR_IMAGINARY(p->slots, a->dot_slot[k], a->f.slot_count / 2)
             p->slots[a->dot_slot[k]] = mine[k];
+        }
 }
 
 DEVICE void keep(const between_args *a, between_place *p)
@@ -155,22 +157,22 @@ KERNEL(between, between_args, THREADS, 1)
     SHARED(double, scratch, 2 * DOTS * WARPS + 1);
     SHARED(double, product_scratch, WARPS);
 #if SHARING
-    SHARED(real, shared, THREADS * REPEAT);
+    SHARED(scalar, shared, THREADS * REPEAT);
 #else
-    real *const shared = 0;
+    scalar *const shared = 0;
 #endif
     SHARED(int, last, 1);
     const long long unit = BLOCK > 1 ? BLOCK : 1, each = (a.rows / unit + gridDim.x) / gridDim.x;
     const long long origin = blockIdx.x * each * unit, left = a.rows - origin;
     const int count = (int)(left < each * unit ? left : each * unit);
     const diagonal_place diagonals = {a.diagonal + origin * BLOCK, 0, count, shared};
-    real e[REPEAT][VECTORS];
+    scalar e[REPEAT][VECTORS];
     DIAGONAL_AHEAD(&diagonals)
     EACH
     {
         UNROLL
         for (int k = 0; k < VECTORS; k++)
-            e[u][k] = 0;
+            e[u][k] = ZERO;
     }
     TAKE_ROWS(LOADS & ~(LATE))
     WAIT_FOR_LAST();

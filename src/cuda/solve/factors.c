@@ -62,8 +62,8 @@ static tess_status load_code(tess_cuda_factors *factors)
     tess_cuda *cuda = factors->cuda;
     const tess_staged *staged = factors->staged;
     char defines[TESS_CUDA_DEFINES];
-    tess_triangle_defines(&factors->tuning, staged->block, staged->vector_type, staged->type,
-                          defines, sizeof defines);
+    tess_triangle_defines(&factors->tuning, tess_staged_height(staged), staged->vector_type,
+                          staged->type, defines, sizeof defines);
     TESS_TRY(tess_cuda_load_code(cuda, "triangular.cu", defines, &factors->module));
     for (int s = 0; s < SWEEPS; s++)
         for (int i = 0; i < 2; i++)
@@ -142,7 +142,7 @@ static tess_status fill(tess_cuda_factors *factors, cu_stream stream)
         TESS_TRY(create_pair(factors, &staged->transposed, &factors->transposed, stream));
     factors->tickets_bytes = round_up(factors->tickets_bytes);
     factors->vector_bytes =
-        round_up(rows * (size_t)staged->block * tess_type_size(staged->vector_type));
+        round_up(rows * (size_t)tess_staged_height(staged) * tess_type_size(staged->vector_type));
     factors->scratch_bytes = SWEEPS * (factors->tickets_bytes + factors->vector_bytes);
     TESS_TRY(tess_cuda_alloc(cuda, factors->scratch_bytes, "a preconditioner", &factors->scratch));
     return TESS_CU(cuda, cuStreamSynchronize(stream));
@@ -175,9 +175,11 @@ tess_status tess_cuda_factors_create(tess_cuda *cuda, const tess_pc *pc, cu_stre
 {
     tess_triangle_tuning guess = {0};
     const tess_staged *staged = tess_pc_staged(pc);
-    if (staged)
-        guess = tess_triangle_guess(staged->block,
-                                    tess_stages_describe(&staged->stages).mean * staged->block);
+    if (staged) {
+        const int32_t b = tess_staged_height(staged);
+        guess = tess_triangle_guess(staged->vector_type, b,
+                                    tess_stages_describe(&staged->stages).mean * b);
+    }
     return tess_cuda_factors_create_tuned(cuda, pc, &guess, stream, out);
 }
 
@@ -212,6 +214,7 @@ tess_status tess_cuda_factors_apply(tess_cuda_factors *factors, bool transpose, 
     tess_cuda *cuda = factors->cuda;
     const tess_staged *staged = factors->staged;
     const bool other = transpose && !staged->symmetric;
+    const int32_t parts = staged->block / tess_staged_height(staged);
     const device_split *pair = other ? &factors->transposed : &factors->plain;
     if (!pair->sweep[DOWN].triangle)
         return tess_fail(cuda->ctx, TESS_ERR_INTERNAL, "pc=%s was made without its transpose",
@@ -223,7 +226,7 @@ tess_status tess_cuda_factors_apply(tess_cuda_factors *factors, bool transpose, 
         .in = r,
         .out = first,
         .tickets = tickets,
-        .scalars = staged->block_rows * staged->block - staged->padding,
+        .scalars = (staged->block_rows * staged->block - staged->padding) / parts,
     };
     if (pair->waits)
         TESS_TRY(

@@ -2,7 +2,12 @@
  * cluster. */
 #include "cuda/solve/space.h"
 
-enum { THREADS = 1024 };
+/* Threads of a thread block. Complex rows take twice the registers: of c64 80 to 115 a thread, and
+ * 1024 threads would have 64 each. */
+static int threads_of(const tess_space *space)
+{
+    return tess_is_complex(space->type) ? 512 : 1024;
+}
 
 /* Bytes of shared memory that are left for the layout beside the kernel's other arrays. */
 static int64_t shared_for_rows(const tess_cuda *cuda, const tess_loop_code *code)
@@ -44,10 +49,12 @@ static void drop_plan(tess_space *space, tess_loop *loop)
 /* Whether many iterations in one launch take less time than iterations of two launches each. On a
  * cluster of 16 multiprocessors of an H200 an iteration takes 4.8 us, 16 ns a block row and 0.13 ns
  * a scalar of the matrix (7 and 27 points, b = 1, 3, 4, 7: 6.0 us with 1 536 rows of 27 blocks of
- * 3 x 3, 20.8 us with 15 625 rows of 7 scalars). Two launches take 7.0 to 7.9 us at such sizes. */
+ * 3 x 3, 20.8 us with 15 625 rows of 7 scalars). Two launches take 7.0 to 7.9 us at such sizes. A
+ * complex scalar counts as two, which nothing has measured. */
 static bool is_small(const tess_matrix *A)
 {
-    return (double)A->block_rows / 2600 + (double)tess_matrix_stored(A) / 320e3 < 1;
+    const int64_t reals = tess_reals(A->type, tess_matrix_stored(A));
+    return (double)A->block_rows / 2600 + (double)reals / 320e3 < 1;
 }
 
 bool tess_cuda_solves_at_once(tess_device *device, const tess_matrix *A)
@@ -62,14 +69,16 @@ tess_status tess_cuda_plan_loop(tess_space *space, const tess_stretch *stretch)
     const tess_matrix *A = space->plan->matrix;
     /* loop.cu has a product of its own, so a plan whose kernel the caller named does not use it. */
     if (space->plan->local || space->plan->named || stretch->cycle != 1 ||
-        space->slots > TESS_LOOP_SLOTS || space->plan->device->backend->matrix_free ||
-        tess_pc_given_operator(space->pc) || !tess_cuda_solves_at_once(space->plan->device, A))
+        tess_space_slot_reals(space) > TESS_LOOP_SLOTS ||
+        space->plan->device->backend->matrix_free || tess_pc_given_operator(space->pc) ||
+        !tess_cuda_solves_at_once(space->plan->device, A))
         return TESS_OK;
-    tess_unit_list list = {.ctx = space->ctx, .steps = stretch->lists};
+    tess_unit_list list = {
+        .ctx = space->ctx, .steps = stretch->lists, .imaginary = tess_cuda_imaginary(space)};
     tess_status status =
         tess_units_build(&list, TESS_FUSED_NONE, true, stretch->stops, stretch->stop_count);
-    if (status == TESS_OK &&
-        tess_loop_write(&list, space->type, A->block_height, THREADS, TESS_LOOP_TEAM, &loop->code))
+    if (status == TESS_OK && tess_loop_write(&list, space->type, A->block_height, threads_of(space),
+                                             TESS_LOOP_TEAM, &loop->code))
         status =
             tess_loop_lay_out(space->ctx, A, &loop->code, TESS_LOOP_TEAM,
                               shared_for_rows(cuda, &loop->code), &loop->layout, &loop->planned);

@@ -6,7 +6,7 @@
  * The method is the text of -DSTAGES: that of stages.cuh and
  *
  *   PRODUCT(x, y)            y = A x
- *   PRODUCT_DOT(x, y, w, k)  the same, and dot product k = w . y
+ *   PRODUCT_DOT(x, y, w, k)  the same, and dot product k = w . y; of real vectors
  *   SHARE()                  the cluster's barrier: all thread blocks see the rows written so far
  *
  *   BH   block height of the matrix
@@ -28,11 +28,11 @@
             const diagonal_place diagonals = {p.diagonal, base, p.count, p.x};           \
             const int row = base + (int)threadIdx.x;                                     \
             const bool mine = row < p.count && threadIdx.x < TILE;                       \
-            real e[1][VECTORS];                                                          \
+            scalar e[1][VECTORS];                                                        \
             DIAGONAL_AHEAD(&diagonals)                                                   \
             UNROLL                                                                       \
             for (int k = 0; k < VECTORS; k++) {                                          \
-                e[0][k] = 0;                                                             \
+                e[0][k] = ZERO;                                                          \
                 if (mine && ((loads) >> k & 1))                                          \
                     e[0][k] = LOCAL(k)[row];                                             \
             }
@@ -51,16 +51,16 @@
 
 typedef struct loop_args {
     finish_args f;
-    real *vector[10];
+    scalar *vector[10];
     double factor[12];
     long long slot[12];
-    long long dot_slot[8];
-    const held *diagonal;
+    long long dot_slot[8 * (1 + COMPLEX)];
+    const held_scalar *diagonal;
     long long rows;
     long long span;           /* scalar rows of the thread block that has most */
     const long long *offsets; /* the matrix: bsr */
 
-    const real *values;
+    const scalar *values;
     const int *first;             /* block row of each thread block, and the end */
     const int *sources;           /* block rows of x that each thread block needs: owner << 16 | row */
     const int *source_first;      /* of each thread block, and the end */
@@ -72,10 +72,10 @@ typedef struct loop_place {
     int first, rows; /* block rows */
     int span;        /* as in loop_args */
     int count;       /* scalar rows, no padding */
-    const real *values;
-    const held *diagonal;
-    real *local; /* vector k from k * span on */
-    real *x;     /* a product's rows of x, in the order of sources; scratch memory of a pass */
+    const scalar *values;
+    const held_scalar *diagonal;
+    scalar *local; /* vector k from k * span on */
+    scalar *x;     /* a product's rows of x, in the order of sources; scratch memory of a pass */
     const int *offsets, *sources; /* offsets: from the first block on */
     int source_count;
     const unsigned short *places;
@@ -96,12 +96,18 @@ DEVICE unsigned remote_address(const void *pointer, unsigned rank)
     return there;
 }
 
-DEVICE real remote_load(const real *from, unsigned rank)
+DEVICE scalar remote_load(const scalar *from, unsigned rank)
 {
-    real value;
+    scalar value;
+#if COMPLEX
+    asm volatile("ld.shared::cluster.v2." SCALAR_KIND " {%0, %1}, [%2];"
+                 : SCALAR_OUT(value.re), SCALAR_OUT(value.im)
+                 : "r"(remote_address(from, rank)));
+#else
     asm volatile("ld.shared::cluster." SCALAR_KIND " %0, [%1];"
                  : SCALAR_OUT(value)
                  : "r"(remote_address(from, rank)));
+#endif
     return value;
 }
 
@@ -121,14 +127,14 @@ DEVICE void cluster_sync(void)
 /* ---- Products ---- */
 
 /* The sum over the lanes (i, s) of row i; lane (i, 0) has it. */
-DEVICE real row_total(real total, int s)
+DEVICE scalar row_total(scalar total, int s)
 {
     UNROLL
     for (int by = 16; by > 0; by /= 2) {
         if (by < ACROSS) {
-            const real other = __shfl_down_sync(0xffffffffu, total, (by * BH) & 31, 32);
+            const scalar other = shuffle_down(0xffffffffu, total, (by * BH) & 31, 32);
             if (s + by < ACROSS)
-                total += other;
+                ADD_TO(total, other);
         }
     }
     return total;
@@ -149,22 +155,22 @@ DEVICE void gather(const loop_place *p, int vector)
 }
 
 /* Lane (i, s): row i of blocks s, s + ACROSS, ... of a block row, times x. */
-DEVICE real row_part(const loop_place *p, int row, int i, int s)
+DEVICE scalar row_part(const loop_place *p, int row, int i, int s)
 {
     const int end = s < ACROSS ? p->offsets[row + 1] : 0;
-    real total = 0;
+    scalar total = ZERO;
     UNROLL_4
     for (int block = p->offsets[row] + s; block < end; block += ACROSS) {
-        const real *x = p->x + p->places[block], *v = p->values + block * (BH * BH) + i;
+        const scalar *x = p->x + p->places[block], *v = p->values + block * (BH * BH) + i;
         UNROLL
         for (int j = 0; j < BH; j++)
-            total += v[j * BH] * x[j];
+            MULTIPLY_ADD(total, v[j * BH], x[j]);
     }
     return total;
 }
 
 /* y = A x, one warp a block row, lane (i, s) a part of row i. Returns the thread's part of w . y. */
-DEVICE double product(const loop_place *p, int vector, real *y, const real *w)
+DEVICE double product(const loop_place *p, int vector, scalar *y, const scalar *w)
 {
     const int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32;
     const int i = lane % BH, s = lane / BH;
@@ -172,12 +178,14 @@ DEVICE double product(const loop_place *p, int vector, real *y, const real *w)
     gather(p, vector);
     NO_UNROLL
     for (int row = warp; row < p->rows; row += WARPS) {
-        const real total = row_total(row_part(p, row, i, s), s);
+        const scalar total = row_total(row_part(p, row, i, s), s);
         const int at = row * BH + i;
         if (s == 0 && at < p->count) {
             y[at] = total;
+#if !COMPLEX
             if (w)
                 part += (double)total * (double)w[at];
+#endif
         }
     }
     __syncthreads();
@@ -207,8 +215,10 @@ DEVICE void total(const loop_args *a, loop_place *p, double *sum, const unsigned
     warp_totals(mine);
     UNROLL
     for (int k = 0; k < DOTS; k++)
-        if ((bits >> k & 1) && lane == 0)
+        if ((bits >> k & 1) && lane == 0) {
+            CLEAR_IMAGINARY(p->slots, a->dot_slot[k], a->f.slot_count / 2)
             p->slots[a->dot_slot[k]] = mine[k];
+        }
 }
 
 /* Keeps the slots of the iteration that has just ended, and writes those of KEPT iterations to the
@@ -242,7 +252,7 @@ DEVICE void move_vectors(const loop_args *a, const loop_place *p, bool back)
     for (int k = 0; k < VECTORS; k++)
         for (int i = (int)threadIdx.x; i < p->rows * BH; i += THREADS) {
             if (!back)
-                p->local[k * p->span + i] = i < p->count ? a->vector[k][start + i] : 0;
+                p->local[k * p->span + i] = i < p->count ? a->vector[k][start + i] : ZERO;
             else if (i < p->count)
                 a->vector[k][start + i] = p->local[k * p->span + i];
         }
@@ -261,10 +271,10 @@ DEVICE void settle(const loop_args *a, loop_place *p, unsigned char *memory)
     const int blocks = (int)(a->offsets[p->first + p->rows] - from);
     const int source = a->source_first[blockIdx.x];
     p->source_count = a->source_first[blockIdx.x + 1] - source;
-    p->local = (real *)memory;
+    p->local = (scalar *)memory;
     p->x = p->local + VECTORS * p->span;
-    real *values = p->x + (p->source_count * BH > THREADS ? p->source_count * BH : THREADS);
-    held *diagonal = (held *)(values + blocks * BH * BH);
+    scalar *values = p->x + (p->source_count * BH > THREADS ? p->source_count * BH : THREADS);
+    held_scalar *diagonal = (held_scalar *)(values + blocks * BH * BH);
     int *offsets = (int *)(diagonal + p->rows * BH * BLOCK), *sources = offsets + p->rows + 1;
     unsigned short *places = (unsigned short *)(sources + p->source_count);
     for (int i = (int)threadIdx.x; i < blocks * BH * BH; i += THREADS)

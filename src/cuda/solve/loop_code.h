@@ -15,7 +15,7 @@ enum {
 typedef struct tess_loop_code {
     tess_pass_kernel numbers; /* vectors, coefficients and dots of all stages */
     char stages[TESS_LOOP_TEXT];
-    char defines[TESS_LOOP_TEXT + 160];
+    char defines[TESS_LOOP_TEXT + 200];
     int threads;
     int team;               /* loop.cu: thread blocks of the cluster */
     unsigned loads, stores; /* between.cu: bits of vectors, as in pass.cu */

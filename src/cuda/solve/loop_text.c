@@ -71,34 +71,6 @@ static bool is_pending(const writer *w, int slot)
     return false;
 }
 
-static void write_product(writer *w, const tess_step *step)
-{
-    tess_pass_kernel *numbers = &w->code->numbers;
-    const int x = tess_pass_place(numbers, step->x), y = tess_pass_place(numbers, step->y);
-    if (x < 0 || y < 0 || step->transpose || step->plan) {
-        w->fits = false;
-        return;
-    }
-    if ((w->written >> x & 1) || (w->read >> y & 1)) {
-        put(w, "SHARE()");
-        barrier(w);
-    }
-    w->read |= (uint64_t)1 << x;
-    w->written |= (uint64_t)1 << y;
-    if (step->slot < 0) {
-        put(w, "PRODUCT(%d,%d)", x, y);
-        return;
-    }
-    const int by = tess_pass_place(numbers, step->w);
-    if (by < 0 || numbers->dots == TESS_PASS_DOTS) {
-        w->fits = false;
-        return;
-    }
-    put(w, "PRODUCT_DOT(%d,%d,%d,%d)", x, y, by, numbers->dots);
-    numbers->dot_slot[numbers->dots] = step->slot;
-    w->pending |= 1u << numbers->dots++;
-}
-
 static void write_pass(writer *w, const tess_steps *steps, const tess_unit *unit)
 {
     tess_pass_kernel *numbers = &w->code->numbers;
@@ -131,9 +103,40 @@ static void write_pass(writer *w, const tess_steps *steps, const tess_unit *unit
 /* The dot product behind a product that leaves no partial sums. */
 static void write_dot(writer *w, const tess_step *step)
 {
-    tess_update update = {.kind = TESS_UPDATE_DOT, .slot = step->slot, .x = step->w, .y = step->y};
+    tess_update update = {
+        .kind = TESS_UPDATE_DOT, .slot = step->slot, .x = step->w, .y = step->y, .dot = step->dot};
     const tess_steps dot = {.update = &update};
     write_pass(w, &dot, &(tess_unit){.updates = 1});
+}
+
+static void write_product(writer *w, const tess_step *step)
+{
+    tess_pass_kernel *numbers = &w->code->numbers;
+    const int x = tess_pass_place(numbers, step->x), y = tess_pass_place(numbers, step->y);
+    if (x < 0 || y < 0 || step->transpose || step->plan) {
+        w->fits = false;
+        return;
+    }
+    if ((w->written >> x & 1) || (w->read >> y & 1)) {
+        put(w, "SHARE()");
+        barrier(w);
+    }
+    w->read |= (uint64_t)1 << x;
+    w->written |= (uint64_t)1 << y;
+    if (step->slot < 0 || numbers->imaginary > 0) {
+        put(w, "PRODUCT(%d,%d)", x, y);
+        if (step->slot >= 0)
+            write_dot(w, step);
+        return;
+    }
+    const int by = tess_pass_place(numbers, step->w);
+    if (by < 0 || numbers->dots == TESS_PASS_DOTS) {
+        w->fits = false;
+        return;
+    }
+    put(w, "PRODUCT_DOT(%d,%d,%d,%d)", x, y, by, numbers->dots);
+    numbers->dot_slot[numbers->dots] = step->slot;
+    w->pending |= 1u << numbers->dots++;
 }
 
 static void write_unit(writer *w, const tess_unit_list *list, const tess_unit *unit)
@@ -159,12 +162,12 @@ static void write_unit(writer *w, const tess_unit_list *list, const tess_unit *u
 static void write_defines(tess_loop_code *code, tess_type type)
 {
     const tess_pass_kernel *numbers = &code->numbers;
-    snprintf(code->defines, sizeof code->defines,
-             "-DREAL=%d -DHELD=%d -DBLOCK=%d -DTHREADS=%d -DVECTORS=%d -DCOEFS=%d -DDOTS=%d",
-             (int)tess_type_size(type),
-             code->diagonal.block > 0 ? (int)tess_type_size(code->diagonal.type) : 8,
-             (int)code->diagonal.block, code->threads, numbers->vectors > 0 ? numbers->vectors : 1,
-             numbers->coefs, numbers->dots > 0 ? numbers->dots : 1);
+    tess_cuda_scalar_defines(type, false, code->defines, sizeof code->defines);
+    tess_append(code->defines, sizeof code->defines,
+                " -DHELD=%d -DBLOCK=%d -DTHREADS=%d -DVECTORS=%d -DCOEFS=%d -DDOTS=%d",
+                tess_pass_held(&code->diagonal), (int)code->diagonal.block, code->threads,
+                numbers->vectors > 0 ? numbers->vectors : 1, numbers->coefs,
+                numbers->dots > 0 ? numbers->dots : 1);
 }
 
 /* The diagonal that the passes of these units apply. False: there are several, or its blocks are
@@ -188,7 +191,8 @@ static bool find_diagonal(const tess_unit_list *list, int64_t first, int64_t cou
 bool tess_loop_write(const tess_unit_list *list, tess_type type, int32_t block, int threads,
                      int team, tess_loop_code *code)
 {
-    *code = (tess_loop_code){.threads = threads, .team = team};
+    *code =
+        (tess_loop_code){.threads = threads, .team = team, .numbers.imaginary = list->imaginary};
     writer w = {.code = code,
                 .fits = find_diagonal(list, 0, list->count, code) && block <= TESS_LOOP_BLOCK};
     /* The list is written twice, since the next iteration begins with the state (written, read) in
@@ -280,13 +284,14 @@ static int rows_a_thread(const tess_loop_code *code, int64_t rows, int grid, int
 static bool registers_suffice(const tess_loop_code *code, int repeat)
 {
     const int rows = code->diagonal.block * repeat, ahead = rows <= BETWEEN_AHEAD ? rows : 0;
-    return 2 * (repeat * code->numbers.vectors + ahead) + 48 <= 65536 / code->threads;
+    const int scalar = code->numbers.imaginary > 0 ? 4 : 2;
+    return scalar * (repeat * code->numbers.vectors + ahead) + 48 <= 65536 / code->threads;
 }
 
 bool tess_between_write(const tess_unit_list *list, int64_t first, int64_t count, tess_type type,
                         int threads, int64_t rows, int grid, tess_loop_code *code)
 {
-    *code = (tess_loop_code){.threads = threads};
+    *code = (tess_loop_code){.threads = threads, .numbers.imaginary = list->imaginary};
     writer w = {.code = code, .fits = find_diagonal(list, first, count, code)};
     for (int64_t i = first; i < first + count && w.fits; i++) {
         const tess_unit *unit = &list->units[i];

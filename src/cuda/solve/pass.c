@@ -90,13 +90,21 @@ static bool add_diagonal(tess_pass_kernel *kernel, const tess_update *update, ch
     return x >= 0 && out >= 0 && coef >= 0;
 }
 
+/* Of complex vectors the sum of the real part, and where there is one that of the imaginary part
+ * behind it. */
 static bool add_dot(tess_pass_kernel *kernel, const tess_update *update, char *text, size_t size)
 {
+    const bool imaginary = kernel->imaginary > 0 && update->dot != TESS_DOT_REAL;
+    const bool reversed = update->dot == TESS_DOT_REVERSED;
     const int x = read_place(kernel, update->x), y = read_place(kernel, update->y);
-    if (x < 0 || y < 0 || kernel->dots == TESS_PASS_DOTS)
+    if (x < 0 || y < 0 || kernel->dots + imaginary >= tess_pass_most_sums(kernel))
         return false;
     kernel->dot_slot[kernel->dots] = update->slot;
     snprintf(text, size, "DOT(%d,%d,%d)", kernel->dots++, x, y);
+    if (!imaginary)
+        return true;
+    kernel->dot_slot[kernel->dots] = kernel->imaginary + update->slot;
+    tess_append(text, size, "DOT_IM(%d,%d,%d)", kernel->dots++, reversed ? y : x, reversed ? x : y);
     return true;
 }
 
@@ -117,11 +125,11 @@ bool tess_pass_add(tess_pass_kernel *kernel, const tess_update *update)
     return true;
 }
 
-int64_t tess_pass_take(const tess_steps *steps, const tess_step *pass, int64_t first,
+int64_t tess_pass_take(const tess_steps *steps, const tess_step *pass, int64_t first, int imaginary,
                        tess_pass_kernel *kernel)
 {
     const tess_update *updates = steps->update + pass->first_update;
-    *kernel = (tess_pass_kernel){.repeat = 1};
+    *kernel = (tess_pass_kernel){.repeat = 1, .imaginary = imaginary};
     int64_t at = first;
     while (at < pass->updates) {
         const bool alone = updates[at].kind == TESS_UPDATE_DIAGONAL &&
@@ -142,7 +150,7 @@ int64_t tess_pass_take(const tess_steps *steps, const tess_step *pass, int64_t f
         while (same < at && updates[same].kind == updates[first].kind)
             same++;
         if (same < at) {
-            *kernel = (tess_pass_kernel){.repeat = 1};
+            *kernel = (tess_pass_kernel){.repeat = 1, .imaginary = imaginary};
             for (int64_t i = first; i < same; i++)
                 (void)tess_pass_add(kernel, &updates[i]);
             at = same;
@@ -162,23 +170,29 @@ static int64_t tile_of(const tess_pass_kernel *kernel)
  * loads of a launch are then in flight at once. */
 void tess_pass_fit(tess_pass_kernel *kernel, int64_t rows, int blocks)
 {
-    const int block = kernel->diagonal.block,
-              registers = kernel->vectors + (block <= 8 ? block : 0);
+    const int block = kernel->diagonal.block, parts = kernel->imaginary > 0 ? 2 : 1,
+              registers = parts * (kernel->vectors + (block <= 8 ? block : 0));
     kernel->repeat = 1;
     while (2 * kernel->repeat * registers <= 40 && kernel->repeat < 4 &&
            rows > tile_of(kernel) * blocks)
         kernel->repeat *= 2;
 }
 
+int tess_pass_held(const tess_diagonal *diagonal)
+{
+    return diagonal->block > 0 ? (int)tess_type_size(tess_real_type(diagonal->type)) : 8;
+}
+
 void tess_pass_defines(const tess_pass_kernel *kernel, tess_type type, char *text, size_t size)
 {
     const tess_diagonal *d = &kernel->diagonal;
-    snprintf(text, size,
-             "-DREAL=%d -DHELD=%d -DBLOCK=%d -DDIRECT=%d -DTHREADS=%d -DREPEAT=%d -DVECTORS=%d "
-             "-DLOADS=%u -DSTORES=%u -DCOEFS=%d -DDOTS=%d -DUPDATES=%s",
-             (int)tess_type_size(type), d->block > 0 ? (int)tess_type_size(d->type) : 8,
-             (int)d->block, kernel->direct, TESS_PASS_THREADS, kernel->repeat, kernel->vectors,
-             kernel->loads, kernel->stores, kernel->coefs, kernel->dots, kernel->updates);
+    tess_cuda_scalar_defines(type, false, text, size);
+    tess_append(text, size,
+                " -DHELD=%d -DBLOCK=%d -DDIRECT=%d -DTHREADS=%d -DREPEAT=%d -DVECTORS=%d "
+                "-DLOADS=%u -DSTORES=%u -DCOEFS=%d -DDOTS=%d -DUPDATES=%s",
+                tess_pass_held(d), (int)d->block, kernel->direct, TESS_PASS_THREADS, kernel->repeat,
+                kernel->vectors, kernel->loads, kernel->stores, kernel->coefs, kernel->dots,
+                kernel->updates);
 }
 
 void tess_finish_arguments(const tess_finish_call *call, tess_cuda_launch *run)
@@ -198,7 +212,7 @@ void tess_rows_arguments(const tess_pass_kernel *kernel, const tess_rows_call *c
         TESS_CUDA_NUMBERS(run, kernel->coef[i].factor);
     for (int i = 0; i < TESS_PASS_COEFS; i++)
         TESS_CUDA_INTEGERS(run, kernel->coef[i].slot);
-    for (int i = 0; i < TESS_PASS_DOTS; i++)
+    for (int i = 0; i < tess_pass_most_sums(kernel); i++)
         TESS_CUDA_INTEGERS(run, kernel->dot_slot[i]);
     TESS_CUDA_POINTERS(run, call->diagonal);
     TESS_CUDA_INTEGERS(run, call->rows);

@@ -3,8 +3,8 @@
  * dot products have the numbers of the launch's arrays, so that passes alike share their code.
  *
  *   VECTORS  vectors             LOADS, STORES  bit k: vector k is loaded, is stored
- *   COEFS    coefficients        DOTS           dot products
- *   BLOCK    size of the diagonal's blocks, 0: none       HELD  bytes of its scalars (8 or 4)
+ *   COEFS    coefficients        DOTS           dot products, of complex vectors real sums
+ *   BLOCK    size of the diagonal's blocks, 0: none       HELD  bytes of its reals (8 or 4)
  *   DIRECT   1: blocks are too large for shared memory: threads read x from memory, and the update is
  *            alone in its pass
  *   THREADS  threads a thread block      REPEAT  rows a thread at a time
@@ -19,11 +19,11 @@
 
 typedef struct pass_args {
     finish_args f;
-    real *vector[10];
+    scalar *vector[10];
     double factor[12];
     long long slot[12]; /* of each coefficient: factor * slot; -1: factor alone */
-    long long dot_slot[8];
-    const held *diagonal;
+    long long dot_slot[8 * (1 + COMPLEX)];
+    const held_scalar *diagonal;
     long long count; /* rows */
     double *parts;   /* DOTS numbers a thread block */
     unsigned *ticket;
@@ -61,8 +61,10 @@ DEVICE bool add_up(const pass_args *a, double *sum, double *scratch, int *last, 
     block_totals(sum, mine, ALL_DOTS, scratch);
     if (threadIdx.x == 0) {
         UNROLL
-        for (int k = 0; k < DOTS; k++)
+        for (int k = 0; k < DOTS; k++) {
+            CLEAR_IMAGINARY(desk_slots(&a->f, desk), a->dot_slot[k], a->f.slot_count / 2)
             *(a->mail ? a->mail + k : desk_slots(&a->f, desk) + a->dot_slot[k]) = mine[k];
+        }
         *a->ticket = 0;
     }
     return !a->mail;
@@ -72,16 +74,16 @@ DEVICE bool add_up(const pass_args *a, double *sum, double *scratch, int *last, 
 KERNEL(pass, pass_args, THREADS, 1)
 {
 #if SHARING
-    SHARED(real, shared, THREADS *REPEAT);
+    SHARED(scalar, shared, THREADS *REPEAT);
 #else
-    real *const shared = 0;
+    scalar *const shared = 0;
 #endif
     LET_NEXT_START();
     WAIT_FOR_LAST();
-    real c[COEFS + 1];
+    scalar c[COEFS + 1];
     UNROLL
     for (int k = 0; k < COEFS; k++)
-        c[k] = (real)(a.slot[k] < 0 ? a.factor[k] : a.factor[k] * a.f.slots[a.slot[k]]);
+        c[k] = COEFFICIENT(a.factor[k], a.slot[k], a.f.slots, a.f.slot_count / 2);
     if (halted(&a.f))
         return;
 #if DOTS > 0
@@ -94,7 +96,7 @@ KERNEL(pass, pass_args, THREADS, 1)
     for (long long base = (long long)blockIdx.x * (TILE * REPEAT); base < a.count;
          base += (long long)gridDim.x * (TILE * REPEAT)) {
         const diagonal_place diagonals = {a.diagonal, base, a.count, shared};
-        real e[REPEAT][VECTORS];
+        scalar e[REPEAT][VECTORS];
         DIAGONAL_AHEAD(&diagonals)
         EACH
         {
@@ -102,7 +104,7 @@ KERNEL(pass, pass_args, THREADS, 1)
             const bool mine = i < a.count && threadIdx.x < TILE;
             UNROLL
             for (int k = 0; k < VECTORS; k++) {
-                e[u][k] = 0;
+                e[u][k] = ZERO;
                 if (mine && (LOADS >> k & 1))
                     e[u][k] = a.vector[k][i];
             }

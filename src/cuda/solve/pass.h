@@ -16,11 +16,13 @@ enum {
 /* One launch of pass.cu: updates of a pass, with vectors, coefficients and dot products numbered
  * from 0. */
 typedef struct tess_pass_kernel {
-    int vectors, coefs, dots;
-    int repeat; /* rows a thread at a time */
+    int vectors, coefs;
+    int dots;      /* of complex vectors real sums: one or two a dot product */
+    int imaginary; /* from a slot to that of its imaginary part; 0: vectors are real */
+    int repeat;    /* rows a thread at a time */
     int vector[TESS_PASS_VECTORS];
     tess_term coef[TESS_PASS_COEFS]; /* factor and slot */
-    int dot_slot[TESS_PASS_DOTS];
+    int dot_slot[2 * TESS_PASS_DOTS];
     unsigned loads, stores;
     tess_diagonal diagonal; /* of its DIAGONAL updates; block 0: there are none */
     bool direct;
@@ -28,18 +30,26 @@ typedef struct tess_pass_kernel {
 } tess_pass_kernel;
 
 /* Puts updates of the pass into one kernel, from `first` on and as many as fit. Returns how many.
- */
-int64_t tess_pass_take(const tess_steps *steps, const tess_step *pass, int64_t first,
+ * `imaginary`: the kernel's. */
+int64_t tess_pass_take(const tess_steps *steps, const tess_step *pass, int64_t first, int imaginary,
                        tess_pass_kernel *kernel);
 /* Chooses `repeat` for vectors of `rows` rows and a grid of at most `blocks` thread blocks. */
 void tess_pass_fit(tess_pass_kernel *kernel, int64_t rows, int blocks);
+/* Sums of a kernel at most: a dot product of complex vectors is up to two. */
+static inline int tess_pass_most_sums(const tess_pass_kernel *kernel)
+{
+    return kernel->imaginary > 0 ? 2 * TESS_PASS_DOTS : TESS_PASS_DOTS;
+}
+/* HELD of a pass's diagonal: bytes of its reals. */
+int tess_pass_held(const tess_diagonal *diagonal);
 /* The defines of pass.cu. */
 void tess_pass_defines(const tess_pass_kernel *kernel, tess_type type, char *text, size_t size);
 
 /* The first arguments of every kernel of a solver: finish_args of steps.cuh. */
 typedef struct tess_finish_call {
     uint64_t slots, control, ring; /* of the system */
-    int64_t slot_count, guard;
+    int64_t slot_count;            /* doubles of all slots */
+    int64_t guard;
     uint64_t programme;
     int64_t ints; /* of the programme */
 } tess_finish_call;

@@ -70,14 +70,14 @@ static tess_status allocate(tess_space *space)
     else if (part)
         state->halo = part->exchange[0];
     TESS_TRY(zeros(state, space->data_bytes, 1, "a solver's vectors", &state->data));
-    const int64_t slots = (int64_t)space->slots * space->systems;
+    const int64_t slots = tess_space_slot_reals(space) * space->systems;
     TESS_TRY(zeros(state, slots, sizeof(double), "a solver's scalars", &state->slots));
     TESS_TRY(zeros(state, (int64_t)space->systems * TESS_CONTROL, sizeof(double),
                    "a solver's scalars", &state->control));
     TESS_TRY(zeros(state, slots * state->ring_length, sizeof(double), "a residual history",
                    &state->ring));
-    TESS_TRY(zeros(state, (int64_t)TESS_PASS_DOTS * state->part_blocks, sizeof(double),
-                   "dot products", &state->parts));
+    TESS_TRY(zeros(state, tess_reals(space->type, TESS_PASS_DOTS) * state->part_blocks,
+                   sizeof(double), "dot products", &state->parts));
     TESS_TRY(zeros(state, 1, sizeof(uint64_t), "dot products", &state->tickets));
     const size_t control = (size_t)space->systems * TESS_CONTROL * sizeof(double);
     TESS_TRY(
@@ -105,7 +105,8 @@ static tess_status space_open(tess_space *space)
     space->state = state;
     state->cuda = plan->cuda;
     state->plan = plan;
-    state->ring_length = tess_max(1, tess_min(RING_DOUBLES / space->slots, RING_MOST));
+    state->ring_length =
+        tess_max(1, tess_min(RING_DOUBLES / tess_space_slot_reals(space), RING_MOST));
     space->stretch = state->ring_length;
     state->calls =
         must_be_called(&plan->caller) || must_be_called(tess_pc_given_operator(space->pc));
@@ -219,7 +220,7 @@ static tess_status download(tess_space *space, int v, int system, void *to)
 static tess_status read_slots(tess_space *space, int system, double *to)
 {
     tess_cuda_space *state = tess_cuda_space_of(space);
-    const size_t bytes = (size_t)space->slots * sizeof *to;
+    const size_t bytes = (size_t)tess_space_slot_reals(space) * sizeof *to;
     bool entered;
     TESS_TRY(tess_cuda_space_enter(state, &entered));
     return tess_cuda_space_leave(state, entered,
@@ -229,7 +230,7 @@ static tess_status read_slots(tess_space *space, int system, double *to)
 static tess_status write_slots(tess_space *space, int system, const double *from)
 {
     tess_cuda_space *state = tess_cuda_space_of(space);
-    const size_t bytes = (size_t)space->slots * sizeof *from;
+    const size_t bytes = (size_t)tess_space_slot_reals(space) * sizeof *from;
     bool entered;
     TESS_TRY(tess_cuda_space_enter(state, &entered));
     tess_status status = copy_in(space, tess_cuda_slots(space, system), from, bytes);

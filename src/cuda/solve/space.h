@@ -74,6 +74,20 @@ static inline cu_pointer tess_cuda_vector(const tess_space *space, int v, int sy
     return tess_cuda_space_of(space)->data + (uint64_t)tess_space_offset(space, v, system);
 }
 
+/* From a slot to that of its imaginary part, in doubles; 0: the system is real. */
+static inline int tess_cuda_imaginary(const tess_space *space)
+{
+    return tess_is_complex(space->type) ? space->slots : 0;
+}
+
+/* The operation of a product with A. */
+static inline tess_operation tess_cuda_step_operation(const tess_space *space,
+                                                      const tess_step *step)
+{
+    return step->transpose && tess_is_complex(space->type) ? TESS_OPERATION_CONJUGATE_TRANSPOSE
+                                                           : tess_cuda_operation(step->transpose);
+}
+
 /* The plan whose matrix a product multiplies with. */
 static inline tess_cuda_plan *tess_cuda_step_plan(const tess_space *space, const tess_step *step)
 {

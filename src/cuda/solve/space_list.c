@@ -70,7 +70,7 @@ static void warm_list(const tess_space *space, const tess_steps *steps, warming 
     for (int64_t s = 0; s < steps->count; s++) {
         const tess_step *step = &steps->step[s];
         for (int64_t first = 0; step->kind == TESS_STEP_PASS && first < step->updates;) {
-            first += tess_pass_take(steps, step, first, &kernel);
+            first += tess_pass_take(steps, step, first, tess_cuda_imaginary(space), &kernel);
             warm_pass(space, &kernel, all);
         }
     }
@@ -93,12 +93,14 @@ void tess_cuda_warm(tess_space *space, const tess_steps *const *once, int count,
     tess_jit_ahead(cuda->ctx, &cuda->jit, all.request, all.count);
 }
 
-static tess_status need_finish(tess_cuda_space *state)
+static tess_status need_finish(const tess_space *space)
 {
-    char defines[32];
+    tess_cuda_space *state = tess_cuda_space_of(space);
+    char defines[48];
     if (state->finish)
         return TESS_OK;
-    snprintf(defines, sizeof defines, "-DTHREADS=%d", TESS_FINISH_THREADS);
+    snprintf(defines, sizeof defines, "-DTHREADS=%d%s", TESS_FINISH_THREADS,
+             tess_is_complex(space->type) ? " -DCOMPLEX=1" : "");
     return tess_cuda_load_function(state->cuda, "finish.cu", defines, "finish",
                                    &state->finish_module, &state->finish);
 }
@@ -126,11 +128,14 @@ static tess_status need_spmm(tess_space *space, tess_cuda_plan *plan)
     return tess_cuda_need_variant(plan, TESS_CUDA_SPMV, TESS_OPERATION_NONE, 1, 0, &variant);
 }
 
-/* Whether the plan's kernel has a form that leaves the parts of a dot, where steps ask for one. */
+/* Whether the plan's kernel has a form that leaves the parts of a dot, where steps ask for one.
+ * Kernels of complex matrices have none. */
 static tess_status find_fused(tess_space *space, const tess_steps *steps, tess_fused *fused)
 {
     const tess_cuda_space *state = tess_cuda_space_of(space);
-    const tess_fused possible = state->halo ? TESS_FUSED_HALO : TESS_FUSED_ALL;
+    const tess_fused possible = tess_is_complex(space->type) ? TESS_FUSED_NONE
+                                : state->halo                ? TESS_FUSED_HALO
+                                                             : TESS_FUSED_ALL;
     const tess_cuda_variant *variant = NULL;
     for (int64_t i = 0; i < steps->count && !variant && state->plan->matrix.rows > 0; i++)
         if (tess_step_fuses(&steps->step[i], possible))
@@ -153,8 +158,8 @@ static tess_status load_unit(tess_space *space, tess_unit *unit)
             TESS_TRY(need_spmm(space, plan));
         return unit->sums ? TESS_OK
                           : tess_cuda_need_variant(plan, TESS_CUDA_SPMV,
-                                                   tess_cuda_operation(unit->step->transpose), 1, 0,
-                                                   &variant);
+                                                   tess_cuda_step_operation(space, unit->step), 1,
+                                                   0, &variant);
     }
     const bool fused = unit->kind == TESS_UNIT_FINISH && unit->sums && space->systems == 1;
     return unit->pass && !fused ? need_pass(space, unit->pass, &unit->function) : TESS_OK;
@@ -164,7 +169,7 @@ static tess_status build(tess_space *space, tess_unit_list *list, const tess_str
 {
     tess_cuda_space *state = tess_cuda_space_of(space);
     tess_fused fused;
-    TESS_TRY(need_finish(state));
+    TESS_TRY(need_finish(space));
     TESS_TRY(tess_cuda_need_diagonals(state, list->steps));
     TESS_TRY(tess_cuda_need_factors(state, list->steps));
     TESS_TRY(find_fused(space, list->steps, &fused));
@@ -207,6 +212,7 @@ tess_status tess_cuda_need_list(tess_space *space, const tess_steps *steps,
     TESS_TRY(TESS_CALLOC(space->ctx, 1, &list));
     list->ctx = space->ctx;
     list->steps = steps;
+    list->imaginary = tess_cuda_imaginary(space);
     tess_status status = build(space, list, stretch);
     if (status != TESS_OK) {
         free_list(space, list);

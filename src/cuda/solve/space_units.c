@@ -5,7 +5,7 @@
 cu_pointer tess_cuda_slots(const tess_space *space, int system)
 {
     return tess_cuda_space_of(space)->slots +
-           (uint64_t)system * (uint64_t)space->slots * sizeof(double);
+           (uint64_t)(system * tess_space_slot_reals(space)) * sizeof(double);
 }
 
 cu_pointer tess_cuda_control(const tess_space *space, int system)
@@ -17,12 +17,12 @@ cu_pointer tess_cuda_control(const tess_space *space, int system)
 static tess_finish_call finish_call(const tess_space *space, int64_t guard, int system)
 {
     const tess_cuda_space *state = tess_cuda_space_of(space);
-    const int64_t ring = (int64_t)system * state->ring_length * space->slots;
+    const int64_t slots = tess_space_slot_reals(space), ring = system * state->ring_length * slots;
     return (tess_finish_call){
         .slots = tess_cuda_slots(space, system),
         .control = tess_cuda_control(space, system),
         .ring = state->ring + (uint64_t)ring * sizeof(double),
-        .slot_count = space->slots,
+        .slot_count = slots,
         .guard = guard,
     };
 }
@@ -135,7 +135,7 @@ static tess_status apply_one(tess_space *space, const tess_unit *unit, int syste
                            .y = tess_cuda_vector(space, step->y, system)};
     if (!unit->sums) {
         TESS_TRY(tess_cuda_need_variant(tess_cuda_step_plan(space, step), TESS_CUDA_SPMV,
-                                        tess_cuda_operation(step->transpose), 1, 0, &variant));
+                                        tess_cuda_step_operation(space, step), 1, 0, &variant));
         return run_plain(state, variant, &call);
     }
     TESS_TRY(tess_cuda_need_dot(state->plan, &variant));

@@ -13,7 +13,7 @@
  * The including source adds others. The macros use its variables a (arguments), p (the thread
  * block), slots, control and sum.
  *
- *   REAL, BLOCK, HELD, THREADS, REPEAT, VECTORS, COEFS, DOTS: pass.cu
+ *   REAL, COMPLEX, BLOCK, HELD, THREADS, REPEAT, VECTORS, COEFS, DOTS: pass.cu
  */
 #ifndef TESS_STAGES_CUH
 #define TESS_STAGES_CUH
@@ -28,19 +28,22 @@
 #define TOTAL(bits) total(&a, &p, sum, bits);
 #define SYNC() __syncthreads();
 #define SCALARS(at) if (threadIdx.x == 0) {
-#define OP(op, out, x, y) slots[out] = scalar_op(op, slots[x], slots[y]);
+#define OP(op, out, x, y)                                                            \
+    PUT_SLOT(slots, out, a.f.slot_count / 2,                                         \
+             scalar_op(op, GET_SLOT(slots, x, a.f.slot_count / 2),                   \
+                       GET_SLOT(slots, y, a.f.slot_count / 2)));
 #define ENDS(count, ...)                  \
     const int stops[] = {0, __VA_ARGS__}; \
-    judge(stops + 1, count, slots, control);
+    judge(stops + 1, count, slots, a.f.slot_count / 2, control);
 #define DONE() } __syncthreads();
 #define KEEP() keep(&a, &p);
 
 /* The coefficients of a pass, once their slots are known. */
 #define TAKE_COEFS()                                                                 \
-    real c[COEFS + 1];                                                               \
+    scalar c[COEFS + 1];                                                             \
     UNROLL                                                                           \
     for (int k = 0; k < COEFS; k++)                                                  \
-        c[k] = (real)(a.slot[k] < 0 ? a.factor[k] : a.factor[k] * slots[a.slot[k]]); \
+        c[k] = COEFFICIENT(a.factor[k], a.slot[k], slots, a.f.slot_count / 2);       \
     (void)c;
 
 #endif

@@ -10,7 +10,11 @@
  *   PEAK      the largest quotient of a STOP_SMALL so far     SQUARE  slot 0 of the last iteration
  *
  * programme, a list of ints: number of operations, number of stops, whether an iteration ends here,
- * then {op, out, a, b} each, then {kind, a, b} each. The numbers are those of solve/space/space.h.
+ * then {op, out, a, b} each, then {kind, a, b} each. The numbers are those of solve/steps/steps.h;
+ * CONJUGATED is added to an op whose b, or of a copy a, is conjugated.
+ *
+ * slots: of a complex system (COMPLEX) the real parts of all, then as many imaginary parts. `imaginary`
+ * is how far a slot's imaginary part lies behind its real part.
  *
  * ring: the slots after each iteration since the host last looked.
  */
@@ -31,8 +35,10 @@
 #define STOPS_UNROLL NO_UNROLL
 #endif
 
+#define CONJUGATED 8
+
 /* As many slots, and ints of a programme, fit shared memory; longer ones stay in device memory. */
-#define FINISH_SLOTS 192
+#define FINISH_SLOTS (192 * (1 + COMPLEX))
 #define FINISH_INTS 1024
 
 /* Reads what other thread blocks wrote during this launch: bypasses L1. */
@@ -46,7 +52,7 @@ typedef struct finish_args {
     double *slots;
     double *control;
     double *ring;
-    long long slot_count;
+    long long slot_count; /* doubles of all slots */
     long long guard; /* STOPPED or PAST: do nothing when that is set; -1: always work */
     const int *programme;
     long long ints; /* of the programme */
@@ -98,6 +104,108 @@ DEVICE bool is_finite(double value)
     return value - value == 0;
 }
 
+/* ---- Slots ---- */
+
+#if COMPLEX
+
+DEVICE factor get_slot(const double *s, long long at, long long imaginary)
+{
+    factor value;
+    value.re = s[at];
+    value.im = s[at + imaginary];
+    return value;
+}
+
+DEVICE void put_slot(double *s, long long at, long long imaginary, factor value)
+{
+    s[at] = value.re;
+    s[at + imaginary] = value.im;
+}
+
+/* Not less than the modulus, and 0 where that is. */
+DEVICE double size_of_slot(const double *s, long long at, long long imaginary)
+{
+    return fabs(s[at]) + fabs(s[at + imaginary]);
+}
+
+/* factor * slot as a coefficient of vectors; slot -1: the factor alone. */
+DEVICE scalar coefficient(double by, long long slot, const double *s, long long imaginary)
+{
+    scalar value;
+    value.re = (real)(slot < 0 ? by : by * s[slot]);
+    value.im = (real)(slot < 0 ? 0 : by * s[slot + imaginary]);
+    return value;
+}
+
+#define GET_SLOT(s, at, imaginary) get_slot(s, at, imaginary)
+#define PUT_SLOT(s, at, imaginary, value) put_slot(s, at, imaginary, value)
+#define SLOT_SIZE(a, s, at, imaginary) size_of_slot(s, at, imaginary)
+#define COEFFICIENT(by, slot, s, imaginary) coefficient(by, slot, s, imaginary)
+/* Before the sum of a dot product is written to s[at]: that of its imaginary part, if there is one,
+ * comes later. */
+#define CLEAR_IMAGINARY(s, at, imaginary) \
+    if ((at) < (imaginary))               \
+        (s)[(at) + (imaginary)] = 0;
+
+/* As tess_complex_quotient of the host. */
+DEVICE factor quotient_of(factor a, factor b)
+{
+    const bool wide = fabs(b.re) >= fabs(b.im);
+    const double ratio = wide ? b.im / b.re : b.re / b.im;
+    const double length = wide ? b.re + b.im * ratio : b.re * ratio + b.im;
+    factor out;
+    out.re = (wide ? a.re + a.im * ratio : a.re * ratio + a.im) / length;
+    out.im = (wide ? a.im - a.re * ratio : a.im * ratio - a.re) / length;
+    if (b.im == 0) {
+        out.re = a.re / b.re;
+        out.im = a.im / b.re;
+    }
+    return out;
+}
+
+DEVICE factor scalar_op(int op, factor a, factor b)
+{
+    const double sign = op & CONJUGATED ? -1 : 1;
+    factor out;
+    out.re = out.im = 0;
+    b.im *= sign;
+    switch (op % CONJUGATED) {
+    case 0: /* DIV */
+    case 1: /* DIV_POSITIVE */
+        out = quotient_of(a, b);
+        if (!is_finite(out.re) || !is_finite(out.im) || (op % CONJUGATED == 1 && !(b.re > 0)))
+            out.re = out.im = 0;
+        break;
+    case 2:
+        out.re = a.re * b.re - a.im * b.im;
+        out.im = a.re * b.im + a.im * b.re;
+        break;
+    case 3:
+        out.re = a.re + b.re;
+        out.im = a.im + b.im;
+        break;
+    case 4:
+        out.re = a.re - b.re;
+        out.im = a.im - b.im;
+        break;
+    case 5: /* of a norm's square */
+        out.re = sqrt(a.re);
+        break;
+    default:
+        out.re = a.re;
+        out.im = sign * a.im;
+    }
+    return out;
+}
+
+#else
+
+#define GET_SLOT(s, at, imaginary) (s)[at]
+#define PUT_SLOT(s, at, imaginary, value) (s)[at] = (value)
+#define SLOT_SIZE(a, s, at, imaginary) (a)
+#define COEFFICIENT(by, slot, s, imaginary) (real)((slot) < 0 ? (by) : (by) * (s)[slot])
+#define CLEAR_IMAGINARY(s, at, imaginary)
+
 DEVICE double scalar_op(int op, double a, double b)
 {
     double out = 0;
@@ -126,14 +234,18 @@ DEVICE double scalar_op(int op, double a, double b)
     return out;
 }
 
+#endif
+
 /* Whether a quantity that the method divides by has become unusable. */
-DEVICE bool unusable(const int *stop, const double *s, double *control)
+DEVICE bool unusable(const int *stop, const double *s, long long imaginary, double *control)
 {
     const double a = s[stop[1]];
     if (stop[0] == 0)
         return !(a > 0);
-    if (stop[0] == 1)
-        return a == 0 || !is_finite(a);
+    if (stop[0] == 1) {
+        const double size = SLOT_SIZE(a, s, stop[1], imaginary);
+        return size == 0 || !is_finite(size);
+    }
     const double gain = a / s[stop[2]];
     if (gain > control[PEAK])
         control[PEAK] = gain;
@@ -141,13 +253,14 @@ DEVICE bool unusable(const int *stop, const double *s, double *control)
 }
 
 /* Ends an iteration: counts it and decides whether the system stops. One thread runs it. */
-DEVICE void judge(const int *stop, int stops, const double *s, double *control)
+DEVICE void judge(const int *stop, int stops, const double *s, long long imaginary,
+                  double *control)
 {
     const double rr = s[0], count = control[COUNT] + 1;
     bool stopped = count >= control[LIMIT] || !(rr > control[ENOUGH]) || !(rr < control[TOO_MUCH]);
     STOPS_UNROLL
     for (int i = 0; i < stops; i++)
-        if (unusable(stop + 3 * i, s, control))
+        if (unusable(stop + 3 * i, s, imaginary, control))
             stopped = true;
     control[COUNT] = count;
     control[SQUARE] = rr;
@@ -198,15 +311,16 @@ DEVICE void run_programme(const finish_args *f, finish_desk *desk, int threads)
         int kind = op[0], out = op[1], x = op[2], y = op[3];
         NO_UNROLL /* here and below, to compile faster */
         for (int i = 0; i < ops; i++) {
-            const double result = scalar_op(kind, s[x], s[y]);
+            const factor result = scalar_op(kind, GET_SLOT(s, x, f->slot_count / 2),
+                                            GET_SLOT(s, y, f->slot_count / 2));
             const int to = out;
             op += 4;
             if (i + 1 < ops) /* the next operation is read while the result is computed */
                 kind = op[0], out = op[1], x = op[2], y = op[3];
-            s[to] = result;
+            PUT_SLOT(s, to, f->slot_count / 2, result);
         }
         if (ends)
-            judge(op, stops, s, desk->control);
+            judge(op, stops, s, f->slot_count / 2, desk->control);
     }
     __syncthreads();
     NO_UNROLL

@@ -7,17 +7,18 @@
  * which twelve values in flight a thread shorten. Wide stages need many threads, for whose
  * registers eight values in flight leave room. On an H200, 27 points, blocks of 3: levels of 2800
  * threads take 1.08 ms with 4 blocks in flight and 1.48 ms with 2, colours of 192000 threads 0.37
- * and 0.31 ms. */
-tess_triangle_tuning tess_triangle_guess(int32_t block, double stage_threads)
+ * and 0.31 ms. A complex value takes the registers of two. */
+tess_triangle_tuning tess_triangle_guess(tess_type type, int32_t block, double stage_threads)
 {
     const bool wide = stage_threads > 20000;
+    const int parts = tess_is_complex(type) ? 2 : 1;
     tess_triangle_tuning t = {.rows = 1, .threads = 256, .wide = 300000};
     while (2 * t.rows * block <= 256)
         t.rows *= 2;
     if (block <= 256)
         t.threads = (t.rows * block + 31) / 32 * 32;
-    t.panel = block <= 8 ? block : 8;
-    t.depth = (wide || block < 3 ? 8 : 12) / block;
+    t.panel = block <= 8 / parts ? block : 8 / parts;
+    t.depth = (wide || block < 3 ? 8 : 12) / parts / block;
     if (t.depth < 1)
         t.depth = 1;
     return t;
@@ -26,11 +27,12 @@ tess_triangle_tuning tess_triangle_guess(int32_t block, double stage_threads)
 void tess_triangle_defines(const tess_triangle_tuning *tuning, int32_t block, tess_type vector_type,
                            tess_type type, char *text, size_t size)
 {
-    snprintf(text, size,
-             "-DREAL=%zu -DHELD=%zu -DBH=%d -DROWS=%d -DTHREADS=%d -DDEPTH=%d -DPANEL=%d "
-             "-DBLOCKS=%d -DAHEAD=%d",
-             tess_type_size(vector_type), tess_type_size(type), (int)block, tuning->rows,
-             tuning->threads, tuning->depth, tuning->panel, 576 / tuning->threads, tuning->ahead);
+    tess_cuda_scalar_defines(vector_type, false, text, size);
+    tess_append(text, size,
+                " -DHELD=%zu -DBH=%d -DROWS=%d -DTHREADS=%d -DDEPTH=%d -DPANEL=%d -DBLOCKS=%d "
+                "-DAHEAD=%d",
+                tess_type_size(tess_real_type(type)), (int)block, tuning->rows, tuning->threads,
+                tuning->depth, tuning->panel, 576 / tuning->threads, tuning->ahead);
     if (tuning->nap > 0)
         tess_append(text, size, " -DNAP=%d", tuning->nap);
 }
@@ -101,7 +103,7 @@ static void cut_stages(const tess_staged *staged, const tess_triangle *from,
         const int64_t at = t->up ? s->count - 1 - i : i;
         const int64_t first = t->up ? all - s->offsets[at + 1] : s->offsets[at];
         const int64_t last = t->up ? all - s->offsets[at] : s->offsets[at + 1];
-        const bool wide = (last - first) * staged->block >= tuning->wide;
+        const bool wide = (last - first) * t->block >= tuning->wide;
         tess_segment *segment = t->segment ? open_segment(t, wide, t->tiles) : NULL;
         cut_stage(from, first, last, tuning->rows, t);
         if (segment) {
@@ -160,7 +162,7 @@ tess_status tess_cuda_triangle_create(const tess_staged *staged, const tess_spli
     TESS_TRY(TESS_CALLOC(ctx, 1, &t));
     t->ctx = ctx;
     t->up = up;
-    t->block = staged->block;
+    t->block = tess_staged_height(staged);
     t->type = staged->type;
     t->rows = staged->block_rows;
     cut_stages(staged, from, tuning, t);
@@ -203,13 +205,10 @@ static void put_block(const tess_cuda_triangle *t, const void *from, int64_t blo
                       int64_t start, int64_t k, int64_t rows, int64_t r)
 {
     const int64_t b = t->block, lanes = rows * b;
-    for (int64_t j = 0; j < b; j++) {
-        const int64_t at = start + (k * b + j) * lanes + r * b, source = block * b * b + j * b;
-        if (t->type == TESS_F64)
-            memcpy((double *)to + at, (const double *)from + source, (size_t)b * sizeof(double));
-        else
-            memcpy((float *)to + at, (const float *)from + source, (size_t)b * sizeof(float));
-    }
+    const size_t size = tess_type_size(t->type);
+    for (int64_t j = 0; j < b; j++)
+        memcpy((char *)to + (size_t)(start + (k * b + j) * lanes + r * b) * size,
+               (const char *)from + (size_t)(block * b * b + j * b) * size, (size_t)b * size);
 }
 
 static void clear_block(const tess_cuda_triangle *t, void *to, int64_t start, int64_t k,

@@ -13,6 +13,12 @@
 #include "cuda/kernels/table.h"
 #include "solve/pc/staged.h"
 
+/* Scalars of the vectors in a block row: of complex ones half of the embedding's reals. */
+static inline int32_t tess_staged_height(const tess_staged *staged)
+{
+    return staged->block / (tess_is_complex(staged->vector_type) ? 2 : 1);
+}
+
 /* How triangular.cu is specialised for a block size, and how sweeps are cut in launches. */
 typedef struct tess_triangle_tuning {
     int rows, threads, depth, panel; /* ROWS, THREADS, DEPTH, PANEL of triangular.cu */
@@ -47,7 +53,7 @@ enum {
 typedef struct tess_cuda_triangle {
     tess_ctx *ctx;
     bool up;
-    int32_t block;
+    int32_t block; /* height of a block in scalars */
     tess_type type;
     int64_t tiles, rows; /* block rows */
     int64_t blocks;      /* stored, padding included */
@@ -59,8 +65,8 @@ typedef struct tess_cuda_triangle {
 } tess_cuda_triangle;
 
 /* The tuning for blocks of that size and stages of `stage_threads` scalar rows on average. */
-tess_triangle_tuning tess_triangle_guess(int32_t block, double stage_threads);
-/* "-DREAL=8 -DHELD=4 -DBH=3 ..." */
+tess_triangle_tuning tess_triangle_guess(tess_type type, int32_t block, double stage_threads);
+/* "-DREAL=8 -DHELD=4 -DBH=3 ...": `block` in scalars. */
 void tess_triangle_defines(const tess_triangle_tuning *tuning, int32_t block, tess_type vector_type,
                            tess_type type, char *text, size_t size);
 

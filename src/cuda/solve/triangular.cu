@@ -20,7 +20,7 @@
  * the row waits for longest, are then one whole step, and nothing has to be read after them. Waiting
  * rows load the next step's blocks while they wait.
  *
- *   REAL, HELD  bytes of a scalar of the vectors and of the factors
+ *   REAL, HELD  bytes of a real of the vectors and of the factors; COMPLEX: scalar.cuh
  *   BH          height and width of a block        ROWS     of a tile, at most
  *   THREADS     threads a thread block: at least ROWS * BH, or fewer than BH (large blocks)
  *   DEPTH       blocks of a step                   PANEL    columns of a block of a step
@@ -35,11 +35,11 @@ typedef struct triangular_args {
     const int *tiles;   /* 4 a tile: its first block (64 bits), its first position, its rows */
     const int *places;  /* 2 a position: blocks of the row, the matrix's block row */
     const int *columns; /* places */
-    const held *values;
-    const held *inverse; /* up: of the diagonal blocks, in tiles as the values */
-    const real *in;
-    real *out;         /* by places */
-    real *z;           /* up: by rows */
+    const held_scalar *values;
+    const held_scalar *inverse; /* up: of the diagonal blocks, in tiles as the values */
+    const scalar *in;
+    scalar *out;       /* by places */
+    scalar *z;         /* up: by rows */
     int *ticket;       /* waiting: -1 before */
     long long tile;    /* the first, */
     long long end;     /* and the one after the last */
@@ -50,17 +50,17 @@ typedef struct triangular_args {
 /* One scalar row of a tile. */
 typedef struct triangular_row {
     const int *columns;
-    const held *values;
+    const held_scalar *values;
     int rows, lanes; /* of the tile */
     int first;       /* block of the first step: 0, or negative */
 } triangular_row;
 
 /* Loads the blocks of one step. The first step may begin before the row's first block. */
-DEVICE void load_step(const triangular_row *row, int step, int *places, held *v, policy p)
+DEVICE void load_step(const triangular_row *row, int step, int *places, held_scalar *v, policy p)
 {
     const int k = row->first + step / PANELS * DEPTH, column = step % PANELS * PANEL;
     const int *columns = row->columns + (long long)k * row->rows;
-    const held *values = row->values + ((long long)k * BH + column) * row->lanes;
+    const held_scalar *values = row->values + ((long long)k * BH + column) * row->lanes;
     UNROLL for (int d = 0; d < DEPTH; d++)
     {
         places[d] = -1;
@@ -68,29 +68,29 @@ DEVICE void load_step(const triangular_row *row, int step, int *places, held *v,
             stream_index1(columns + d * row->rows, &places[d], p);
         UNROLL for (int j = 0; j < PANEL; j++)
         {
-            v[d * PANEL + j] = 0;
+            v[d * PANEL + j] = ZERO_HELD;
             if (k + d >= 0 && (BH % PANEL == 0 || column + j < BH))
-                stream_held1(values + (d * BH + j) * row->lanes, &v[d * PANEL + j], p);
+                stream_held_scalar(values + (d * BH + j) * row->lanes, &v[d * PANEL + j], p);
         }
     }
 }
 
 /* Loads the values of `out` that a step needs; `waiting`: polls until all are there. */
-DEVICE void fetch(const real *out, const int *places, int column, real *x, const int waiting)
+DEVICE void fetch(const scalar *out, const int *places, int column, scalar *x, const int waiting)
 {
     int absent;
     do {
         absent = 0;
         UNROLL for (int d = 0; d < DEPTH; d++)
         {
-            const real *from = out + (long long)places[d] * BH + column;
+            const scalar *from = out + (long long)places[d] * BH + column;
             UNROLL for (int j = 0; j < PANEL; j++)
             {
-                real value = 0;
+                scalar value = ZERO;
                 if (places[d] >= 0 && (BH % PANEL == 0 || column + j < BH))
-                    value = waiting ? arriving_load(from + j) : from[j];
+                    value = waiting ? arriving_scalar(from + j) : from[j];
                 x[d * PANEL + j] = value;
-                absent |= is_absent(value);
+                absent |= scalar_is_absent(value);
             }
         }
         if (waiting && absent)
@@ -99,25 +99,25 @@ DEVICE void fetch(const real *out, const int *places, int column, real *x, const
 }
 
 /* `sum` minus the row's blocks times `out`. */
-DEVICE real subtract_blocks(const triangular_row *row, int steps, const real *out, real sum,
-                            const int waiting)
+DEVICE scalar subtract_blocks(const triangular_row *row, int steps, const scalar *out, scalar sum,
+                              const int waiting)
 {
     const policy p = stream_policy();
     int next_places[DEPTH];
-    held next[DEPTH * PANEL];
+    held_scalar next[DEPTH * PANEL];
     if (steps > 0)
         load_step(row, 0, next_places, next, p);
     NO_UNROLL for (int step = 0; step < steps; step++)
     {
         int places[DEPTH];
-        held v[DEPTH * PANEL];
-        real x[DEPTH * PANEL];
+        held_scalar v[DEPTH * PANEL];
+        scalar x[DEPTH * PANEL];
         UNROLL for (int d = 0; d < DEPTH; d++) places[d] = next_places[d];
         UNROLL for (int d = 0; d < DEPTH * PANEL; d++) v[d] = next[d];
         if ((waiting || AHEAD) && step + 1 < steps)
             load_step(row, step + 1, next_places, next, p);
         fetch(out, places, step % PANELS * PANEL, x, waiting);
-        UNROLL for (int d = 0; d < DEPTH * PANEL; d++) sum -= (real)v[d] * x[d];
+        UNROLL for (int d = 0; d < DEPTH * PANEL; d++) MULTIPLY_SUBTRACT(sum, SCALAR_OF(v[d], 0), x[d]);
         if (!(waiting || AHEAD) && step + 1 < steps)
             load_step(row, step + 1, next_places, next, p);
     }
@@ -125,15 +125,15 @@ DEVICE real subtract_blocks(const triangular_row *row, int steps, const real *ou
 }
 
 /* Row i of D^-1 y. */
-DEVICE real scaled_start(const held *inverse, int lanes, const real *in)
+DEVICE scalar scaled_start(const held_scalar *inverse, int lanes, const scalar *in)
 {
     const policy p = stream_policy();
-    real sum = 0;
+    scalar sum = ZERO;
     UNROLL_4 for (int j = 0; j < BH; j++)
     {
-        held d;
-        stream_held1(inverse + (long long)j * lanes, &d, p);
-        sum += (real)d * READ_ONLY(in + j);
+        held_scalar d;
+        stream_held_scalar(inverse + (long long)j * lanes, &d, p);
+        MULTIPLY_ADD(sum, SCALAR_OF(d, 0), read_scalar(in + j));
     }
     return sum;
 }
@@ -145,23 +145,23 @@ DEVICE void solve_lane(const triangular_args *a, long long block, int first, int
     const int place = up ? (int)a->rows - 1 - position : position;
     int info[2]; /* blocks, block row */
     stream_index2(a->places + 2 * (long long)position, info, stream_policy());
-    const long long scalar = (long long)info[1] * BH + i;
+    const long long at = (long long)info[1] * BH + i;
     const int chunks = (info[0] + DEPTH - 1) / DEPTH;
     const triangular_row row = {a->columns + block + r, a->values + block * (BH * BH) + lane, rows,
                                 rows * BH, info[0] - chunks * DEPTH};
-    real sum = 0;
+    scalar sum = ZERO;
     if (up)
         sum = scaled_start(a->inverse + (long long)first * BH * BH + lane, rows * BH,
                            a->in + (long long)place * BH);
-    else if (scalar < a->scalars)
-        sum = READ_ONLY(a->in + scalar);
+    else if (at < a->scalars)
+        sum = read_scalar(a->in + at);
     sum = subtract_blocks(&row, chunks * PANELS, a->out, sum, waiting);
     if (waiting)
-        hand_on(a->out + (long long)place * BH + i, sum);
+        hand_scalar_on(a->out + (long long)place * BH + i, sum);
     else
         a->out[(long long)place * BH + i] = sum;
-    if (up && scalar < a->scalars)
-        a->z[scalar] = sum;
+    if (up && at < a->scalars)
+        a->z[at] = sum;
 }
 
 DEVICE void solve_tile(const triangular_args *a, long long tile, const int up, const int waiting)

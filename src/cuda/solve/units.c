@@ -35,7 +35,7 @@ static tess_status add_pass(tess_ctx *ctx, tess_unit_list *list, const tess_step
         tess_unit unit = {.kind = TESS_UNIT_PASS, .step = step, .programme = -1};
         unit.first_update = step->first_update + first;
         TESS_TRY(TESS_ALLOC(ctx, 1, &unit.pass));
-        unit.updates = tess_pass_take(steps, step, first, unit.pass);
+        unit.updates = tess_pass_take(steps, step, first, list->imaginary, unit.pass);
         first += unit.updates;
         tess_status status =
             unit.pass->dots > 0 ? add_ending(ctx, list, &unit) : add_unit(ctx, list, &unit);
@@ -63,12 +63,13 @@ static tess_status add_apply(tess_ctx *ctx, tess_unit_list *list, const tess_ste
     TESS_TRY(add_unit(ctx, list, &unit));
     if (step->slot < 0)
         return TESS_OK;
-    tess_update update = {.kind = TESS_UPDATE_DOT, .slot = step->slot, .x = step->w, .y = step->y};
+    tess_update update = {
+        .kind = TESS_UPDATE_DOT, .slot = step->slot, .x = step->w, .y = step->y, .dot = step->dot};
     const tess_steps dot = {.ctx = ctx, .update = &update};
     const tess_step pass = {.kind = TESS_STEP_PASS, .updates = 1};
     unit.kind = TESS_UNIT_FINISH;
     TESS_TRY(TESS_ALLOC(ctx, 1, &unit.pass));
-    (void)tess_pass_take(&dot, &pass, 0, unit.pass);
+    (void)tess_pass_take(&dot, &pass, 0, list->imaginary, unit.pass);
     tess_status status = add_ending(ctx, list, &unit);
     if (status != TESS_OK)
         tess_free(ctx, unit.pass);
@@ -81,7 +82,9 @@ static tess_status add_scalar(tess_ctx *ctx, tess_unit_list *list, const tess_st
         tess_unit unit = {.kind = TESS_UNIT_FINISH, .step = step};
         TESS_TRY(add_ending(ctx, list, &unit));
     }
-    const int op[4] = {(int)step->op, step->out, step->a, step->b};
+    const bool conjugate = list->imaginary > 0 && step->conjugate;
+    const int op[4] = {(int)step->op + (conjugate ? TESS_OP_CONJUGATED : 0), step->out, step->a,
+                       step->b};
     TESS_TRY(put_ints(ctx, list, 4, op));
     list->programmes[list->units[list->count - 1].programme]++;
     return TESS_OK;

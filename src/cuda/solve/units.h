@@ -7,6 +7,8 @@
 
 enum { TESS_FINISH_THREADS = 512 }; /* of finish.cu */
 
+enum { TESS_OP_CONJUGATED = 8 }; /* added to an operation of a programme: steps.cuh */
+
 /* The control of a system: steps.cuh. */
 enum { TESS_GUARD_NONE = -1, TESS_GUARD_STOPPED = 0, TESS_GUARD_PAST = 1, TESS_CONTROL = 8 };
 enum {
@@ -43,6 +45,7 @@ typedef struct tess_unit_list {
     struct tess_unit_list *next;
     tess_ctx *ctx; /* the steps may be gone before the list */
     const tess_steps *steps;
+    int imaginary; /* from a slot to that of its imaginary part; 0: the system is real */
     tess_unit *units;
     int64_t count, capacity;
     int *programmes;
@@ -56,7 +59,8 @@ typedef struct tess_unit_list {
  * w . y before the halo is added, which can be completed unless w is y. */
 typedef enum tess_fused { TESS_FUSED_NONE, TESS_FUSED_ALL, TESS_FUSED_HALO } tess_fused;
 
-/* Fills a list that has its steps. `iteration`: the list ends one, and stops are looked at. */
+/* Fills a list that has its steps and `imaginary`. `iteration`: the list ends one, and stops are
+ * looked at. */
 tess_status tess_units_build(tess_unit_list *list, tess_fused fused, bool iteration,
                              const tess_stop *stops, int stop_count);
 bool tess_step_fuses(const tess_step *step, tess_fused fused);

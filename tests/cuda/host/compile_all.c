@@ -102,9 +102,9 @@ static void take_kernel(share *s, const tess_cuda_kernel *kernel)
 /* A method's loop on the device, whose clusters need sm_90, and what runs between its stages. */
 static void take_loops(share *s)
 {
-    static test_loop loops[64];
-    const int count = test_loops(loops, 64);
-    for (int i = 0; i < count && i < 64; i += s->step) {
+    static test_loop loops[TEST_LOOPS];
+    const int count = test_loops(loops, TEST_LOOPS);
+    for (int i = 0; i < count && i < TEST_LOOPS; i += s->step) {
         for (int a = 0; a < s->arch_count; a++)
             if (s->archs[a] >= 90)
                 take(s, loops[i].name,
@@ -154,6 +154,7 @@ static void work(share *s)
     take_all(s, "slices", "slices.cu", "-DREAL=4 -DTHREADS=256 -DBACK=0");
     take_all(s, "slices", "slices.cu", "-DREAL=8 -DCOMPLEX=1 -DTHREADS=256 -DBACK=0");
     take_all(s, "finish", "finish.cu", "-DTHREADS=512");
+    take_all(s, "finish", "finish.cu", "-DTHREADS=512 -DCOMPLEX=1");
     take_all(s, "halo", "halo.cu", "-DREAL=8 -DTHREADS=256");
     take_all(s, "halo", "halo.cu", "-DREAL=4 -DTHREADS=256");
     take_all(s, "sums", "sums.cu", "-DTHREADS=128 -DPARTS=64 -DDOTS=8");

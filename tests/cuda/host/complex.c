@@ -170,7 +170,10 @@ static void what_is_refused_says_so(void **state)
     assert_text(state, "values of c64 in device memory must lie at a multiple");
     assert_int_equal(tess_spmv_dot(plan, 1, x, 0, there, NULL, dot), TESS_ERR_UNSUPPORTED);
     assert_text(state, "tess_spmv_dot_complex");
-    assert_int_equal(tess_solver_create(plan, "cg", &solver), TESS_ERR_UNSUPPORTED);
+    assert_int_equal(tess_solver_create(plan, "dgmres", &solver), TESS_ERR_UNSUPPORTED);
+    assert_text(state, "dgmres takes matrices of f64 and f32, this one is c64: use one of cg, ");
+    assert_int_equal(tess_solver_create(plan, "gmres:pc=fsai", &solver), TESS_ERR_UNSUPPORTED);
+    assert_text(state, "pc=fsai takes matrices of f64 and f32, this one is c64: use one of none, ");
     static const tess_plan_options formats[] = {
         {.format = "fbcsr"}, {.format = "swept"}, {.format = "splits", .params = "shapes=row:4"}};
     for (int i = 0; i < 3; i++)
@@ -204,13 +207,14 @@ static void wrong_kernels_are_refused(void **state)
     tess_device_close(device);
 }
 
-/* Everything that a complex plan does. */
+/* Everything that a complex plan does, and a few iterations of a solver. */
 static tess_status whole_life(tess_ctx *ctx, const tess_matrix *A, const void *x, void *y)
 {
     const tess_complex one = {1, 0}, none = {0, 0};
     tess_device *device;
     tess_plan *plan = NULL;
     tess_complex dot;
+    tess_result result;
     TESS_TRY(tess_device_open(ctx, "cuda", &device));
     tess_status status = tess_plan_create(ctx, A, device, &estimate, &plan);
     for (int operation = 0; operation < 3 && status == TESS_OK; operation++)
@@ -221,6 +225,8 @@ static tess_status whole_life(tess_ctx *ctx, const tess_matrix *A, const void *x
         status = tess_spmv_dot_complex(plan, one, x, none, y, x, &dot);
     if (status == TESS_OK)
         status = tess_plan_update_values(plan, A->values);
+    if (status == TESS_OK)
+        status = tess_solve(plan, "bicg:max=3,tol=1e-14", x, y, &result);
     tess_plan_destroy(plan);
     tess_device_close(device);
     return status;

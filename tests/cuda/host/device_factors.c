@@ -99,7 +99,7 @@ static void solves_match_a_solve_row_by_row(void **state)
             const int number = i + (int)shape;
             const tess_pc_ops *kind = kinds[number % 3];
             const tess_pc_options options = {.ops = kind,
-                                             .single = v->type == TESS_F32,
+                                             .single = tess_real_type(v->type) == TESS_F32,
                                              .schedule =
                                                  number % 2 ? TESS_PC_LEVELS : TESS_PC_COLOURS,
                                              .transpose = true,
@@ -136,7 +136,7 @@ static void a_large_grid_is_solved(void **state)
                                                  .schedule = schedule,
                                                  .transpose = true,
                                                  .omega = 1};
-                tess_triangle_tuning tuning = tess_triangle_guess(3, 1000);
+                tess_triangle_tuning tuning = tess_triangle_guess(TESS_F64, 3, 1000);
                 tuning.wide = joined ? INT64_MAX : tuning.wide;
                 subject s;
                 open_subject(state, A, &options, &tuning, "grid", &s);
@@ -150,7 +150,7 @@ static void solves_run_in_graphs_and_follow_new_values(void **state)
     tess_cuda *cuda = tess_cuda_of(device);
     const tess_pc_options options = {
         .ops = &tess_pc_ilu0, .schedule = TESS_PC_LEVELS, .transpose = true, .omega = 1};
-    const tess_triangle_tuning tuning = tess_triangle_guess(4, 1000);
+    const tess_triangle_tuning tuning = tess_triangle_guess(TESS_F64, 4, 1000);
     cu_stream stream;
     cu_graph graph;
     cu_graph_exec exec;
@@ -189,7 +189,7 @@ static void solves_run_in_graphs_and_follow_new_values(void **state)
 static void a_nan_passes_through(void **state)
 {
     const tess_pc_options options = {.ops = &tess_pc_ilu0, .schedule = TESS_PC_LEVELS, .omega = 1};
-    tess_triangle_tuning tuning = tess_triangle_guess(1, 1000);
+    tess_triangle_tuning tuning = tess_triangle_guess(TESS_F64, 1, 1000);
     tuning.wide = INT64_MAX;
     subject s;
     open_subject(state,

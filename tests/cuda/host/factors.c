@@ -23,7 +23,7 @@ static void open_subject(void **state, const tess_matrix *A, const tess_pc_optio
     s->plan = make_plan(state, A, s->device, NULL);
     ok(state, tess_pc_set_up(s->plan, options, &s->pc));
     tess_cuda *cuda = tess_cuda_of(s->device);
-    tess_triangle_tuning tuning = tess_triangle_guess(A->block_height, 0);
+    tess_triangle_tuning tuning = tess_triangle_guess(TESS_F64, A->block_height, 0);
     tuning.wide = wide;
     ok(state, tess_cuda_enter(cuda));
     ok(state, tess_cuda_factors_create_tuned(cuda, &s->pc, &tuning, cuda->stream, &s->factors));
