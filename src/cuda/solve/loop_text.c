@@ -3,8 +3,9 @@
 #include "cuda/kernels/support.h"
 #include "cuda/solve/loop_code.h"
 
-/* Scalars of the diagonal that a thread of between.cu holds in registers at most. */
-enum { BETWEEN_AHEAD = 20 };
+/* Scalars of the diagonal that a thread of between.cu holds in registers at most, and bytes of
+ * shared memory through which threads exchange rows of a block: 48 kB less slots and sums. */
+enum { BETWEEN_AHEAD = 20, BETWEEN_SHARED = 44 * 1024 };
 
 /* The state of writing a list as text. */
 typedef struct writer {
@@ -288,6 +289,12 @@ static bool registers_suffice(const tess_loop_code *code, int repeat)
     return scalar * (repeat * code->numbers.vectors + ahead) + 48 <= 65536 / code->threads;
 }
 
+static bool shared_suffices(const tess_loop_code *code, int repeat, tess_type type)
+{
+    const int64_t rows = code->diagonal.block > 1 ? (int64_t)repeat * code->threads : 0;
+    return rows * (int64_t)tess_type_size(type) <= BETWEEN_SHARED;
+}
+
 bool tess_between_write(const tess_unit_list *list, int64_t first, int64_t count, tess_type type,
                         int threads, int64_t rows, int grid, tess_loop_code *code)
 {
@@ -309,7 +316,7 @@ bool tess_between_write(const tess_unit_list *list, int64_t first, int64_t count
                 " -DREPEAT=%d -DMOST_AHEAD=%d -DLOADS=%u -DSTORES=%u -DLATE=%u -DSTAGES=%s", repeat,
                 BETWEEN_AHEAD, code->loads, code->stores, late_vectors(list, first, code),
                 code->stages);
-    return w.fits && registers_suffice(code, repeat);
+    return w.fits && registers_suffice(code, repeat) && shared_suffices(code, repeat, type);
 }
 
 void tess_between_launch(const tess_loop_code *code, const tess_loop_call *call,
