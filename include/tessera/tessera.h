@@ -855,7 +855,7 @@ TESS_API tess_status tess_choose_blocking(tess_ctx *ctx, const tess_matrix *A, t
  *                  times as many a row as A has; pivot=0.1 exchanges columns for larger pivots.
  *                  Pivots of iluk and ilut that cannot be inverted are replaced.
  *                  lu: complete factors by KLU or CHOLMOD where SuiteSparse is installed, on a CPU.
- *                  amg: multigrid by aggregation, one cycle. strength=0.08: blocks that couple
+ *                  amg: multigrid by aggregation, one cycle. strength=0.2: blocks that couple
  *                  less, relative to the largest of their row, are weak; bottom=500: unknowns that
  *                  are inverted densely. Elasticity needs tess_solver_set_coordinates.
  *                  cycle=NAME: v, w or k. v where A is symmetric; else k, or w in methods that do

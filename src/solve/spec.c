@@ -198,7 +198,7 @@ tess_status tess_solve_options_parse(tess_ctx *ctx, const char *spec, tess_solve
                                       .levels = 1,
                                       .drop = 1e-4,
                                       .fill = 10,
-                                      .amg = {.strength = 0.08, .bottom = 500}},
+                                      .amg = {.strength = 0.2, .bottom = 500}},
                                .tol = 1e-8,
                                .max = 10000,
                                .restart = 30,

@@ -218,7 +218,7 @@ static void check_strength(tess_ctx *ctx, tess_matrix *A, double threshold, uint
     const tess_coarsen_matrix M = view(A);
     uint32_t missing[2] = {0, 0};
     double *scale = malloc((size_t)A->block_rows * sizeof *scale);
-    float *largest = malloc((size_t)A->block_rows * sizeof *largest);
+    double *largest = malloc((size_t)A->block_rows * sizeof *largest);
     float *strength = malloc((size_t)(A->blocks + 1) * sizeof *strength);
     const tess_strength_arrays arrays = {.scale = address(scale),
                                          .largest = address(largest),
@@ -232,7 +232,7 @@ static void check_strength(tess_ctx *ctx, tess_matrix *A, double threshold, uint
         launch("strength_0", &l, seed + i);
     }
     for (int64_t k = 0; k < A->blocks; k++)
-        if (!(fabsf(strength[k] - level.strength[k]) <= 2e-7f * level.strength[k]))
+        if (!(fabsf(strength[k] - level.strength[k]) <= 2e-7f * fabsf(level.strength[k])))
             fail_msg("seed %d: strength %d is %g, the host's %g", (int)seed, (int)k,
                      (double)strength[k], (double)level.strength[k]);
     assert_int_equal(missing[0] == 0 && missing[1] == 0, level.all_strong);

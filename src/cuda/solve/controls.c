@@ -2,9 +2,10 @@
  * done and stops to the host. */
 #include "cuda/solve/space.h"
 
-/* A chunk counts as the last where |r|^2 times this would be small enough. Waiting for the host in
- * vain costs a tenth of a chunk, a chunk in vain all of it. */
-static const double caution = 0.1;
+/* A chunk counts as the last where |r|^2 times this would be small enough: |r| may fall ten times
+ * faster than before. Waiting for the host in vain costs a tenth of a chunk, a chunk in vain all of
+ * it. */
+static const double caution = 0.01;
 
 static double *controls_of(const tess_space *space, int which)
 {

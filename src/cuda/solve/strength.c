@@ -37,19 +37,17 @@ static tess_status measure(tess_coarsen_level *s, double threshold, tess_amg_lev
     tess_cuda *cuda = s->cuda;
     const tess_coarsen_matrix *M = &s->matrix[COARSEN_A];
     const size_t scale = (size_t)M->block_rows * sizeof(double);
-    const size_t largest = (size_t)M->block_rows * sizeof(float);
     const size_t strength = (size_t)M->blocks * sizeof(float);
     uint32_t missing[2];
     cu_pointer memory = 0;
     tess_status status;
     if (!s->has_values)
         TESS_TRY(tess_coarsen_bring_values(s, level));
-    TESS_TRY(
-        tess_cuda_alloc(cuda, scale + sizeof missing + largest + strength, "strengths", &memory));
+    TESS_TRY(tess_cuda_alloc(cuda, 2 * scale + sizeof missing + strength, "strengths", &memory));
     const tess_strength_arrays arrays = {.scale = memory,
-                                         .missing = memory + scale,
-                                         .largest = memory + scale + sizeof missing,
-                                         .strength = memory + scale + sizeof missing + largest};
+                                         .largest = memory + scale,
+                                         .missing = memory + 2 * scale,
+                                         .strength = memory + 2 * scale + sizeof missing};
     TESS_TRY_CLEAN(TESS_CU(cuda, cuMemsetD8Async(arrays.missing, 0, sizeof missing, cuda->stream)));
     TESS_TRY_CLEAN(run(cuda, M, &arrays, threshold));
     TESS_TRY_CLEAN(tess_cuda_download(cuda, missing, arrays.missing, sizeof missing, cuda->stream));

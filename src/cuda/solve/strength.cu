@@ -1,5 +1,6 @@
 /* How strongly the blocks of A couple (solve/pc/amg/strength.c): |A_ij| / sqrt(|A_ii| |A_jj|) in the
- * Frobenius norm, 0 where that is less than `threshold` times the largest of row i and of row j.
+ * Frobenius norm, 0 where |A_ij| is less than `threshold` times the largest of row i, negative where
+ * it is less than that of row j alone.
  *
  *   THREADS  threads a thread block, a multiple of 32
  *
@@ -16,7 +17,7 @@ typedef struct strength_args {
     const int *columns;
     const real *values;
     double *scale;     /* 1 / sqrt(|A_ii|) of every row, 0 where the block is 0 or missing */
-    float *largest;    /* strength of every row */
+    double *largest;   /* of every row: |A_ij| times the row's scale */
     float *strength;   /* of every block, 0 on the diagonal */
     unsigned *missing; /* rows without a diagonal block, then weak blocks off the diagonal */
     long long rows, size; /* size: scalars of a block */
@@ -34,6 +35,12 @@ DEVICE double block_norm(const real *block, int size)
 DEVICE int is_finite(double x)
 {
     return x - x == 0;
+}
+
+/* |A_ij| times the scale of row i, from the strength and row j's scale. */
+DEVICE double beside(float strength, double scale)
+{
+    return strength > 0 ? (double)strength / scale : 0;
 }
 
 DEVICE long long row_of(void)
@@ -66,7 +73,7 @@ KERNEL(norms, strength_args, THREADS, 1)
     const long long row = row_of();
     if (row >= a.rows)
         return;
-    float most = 0;
+    double most = 0;
     for (long long k = a.offsets[row] + threadIdx.x % WARP; k < a.offsets[row + 1]; k += WARP) {
         const int j = a.columns[k];
         const double norm =
@@ -75,10 +82,11 @@ KERNEL(norms, strength_args, THREADS, 1)
                                  block_norm(a.values + k * a.size, (int)a.size));
         const float mine = is_finite(norm) ? (float)norm : 0;
         a.strength[k] = mine;
-        most = mine > most ? mine : most;
+        const double size = beside(mine, a.scale[j]);
+        most = size > most ? size : most;
     }
     for (int by = WARP / 2; by > 0; by /= 2) {
-        const float other = __shfl_xor_sync(0xffffffffu, most, by, WARP);
+        const double other = __shfl_xor_sync(0xffffffffu, most, by, WARP);
         most = other > most ? other : most;
     }
     if (threadIdx.x % WARP == 0)
@@ -95,9 +103,10 @@ KERNEL(drop, strength_args, THREADS, 1)
         const int j = a.columns[k];
         if (j == row)
             continue;
-        const float least = a.largest[row] < a.largest[j] ? a.largest[row] : a.largest[j];
-        const float mine =
-            (double)a.strength[k] < a.threshold * (double)least ? 0 : a.strength[k];
+        const float before = a.strength[k];
+        const int own = beside(before, a.scale[j]) >= __dmul_rn(a.threshold, a.largest[row]);
+        const int other = beside(before, a.scale[row]) >= __dmul_rn(a.threshold, a.largest[j]);
+        const float mine = !own ? 0 : other ? before : -before;
         a.strength[k] = mine;
         weak += !(mine > 0);
     }

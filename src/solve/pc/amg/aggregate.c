@@ -1,21 +1,24 @@
 /* Groups of block rows that become one coarse block row each.
  *
  * Block rows are cut into domains, which threads share. The number of domains depends on the matrix
- * alone, and so do the groups.
+ * alone, and so do the groups. Rows at the ends of a domain begin no groups, so a domain is several
+ * times as long as couplings reach: several planes of a mesh.
  *
  *   1. Each domain in order: a row whose strong neighbours are all free, and of the same domain,
  *      begins a group with them. First rows of groups are an independent set: no two have a common
  *      neighbour.
  *   2. A row left over joins the group of its strongest neighbour that has one after round 1, in
- *      whatever domain.
+ *      whatever domain. Neighbours that are strong for this row alone count here, and only here:
+ *      a group has no two rows that couple by a third one which neither depends on.
  *   3. Each domain in order: a row still left over begins a group with its free neighbours.
  *
- * A row without strong neighbours stays outside all groups: smoothers solve its equation alone.
+ * A row without strong neighbours of either kind stays outside all groups: smoothers solve its
+ * equation alone.
  */
 #include "solve/pc/amg/amg.h"
 
 enum { FREE = -2, ALONE = -1 };
-enum { DOMAIN_LEAST = 32768, DOMAINS_MOST = 64 };
+enum { DOMAIN_LEAST = 32768, DOMAINS_MOST = 64, DOMAIN_REACHES = 8, SAMPLES = 4096 };
 
 void tess_aggregates_free(tess_ctx *ctx, tess_aggregates *aggregates)
 {
@@ -38,25 +41,27 @@ static int64_t domain_row(const walk *w, int domain)
     return w->A->block_rows * domain / w->domains;
 }
 
-/* Whether a row has no strong neighbour. */
+/* Whether a row has no strong neighbour, not even one that is strong for this row alone. */
 static bool is_alone(const walk *w, int64_t row)
 {
     for (int64_t k = w->A->row_offsets[row]; k < w->A->row_offsets[row + 1]; k++)
-        if (w->strength[k] > 0)
+        if (w->strength[k] != 0)
             return false;
     return true;
 }
 
 static bool is_first(const walk *w, int64_t row, int64_t begin, int64_t end)
 {
+    bool coupled = false;
     if (w->of[row] != FREE)
         return false;
     for (int64_t k = w->A->row_offsets[row]; k < w->A->row_offsets[row + 1]; k++) {
         const int64_t j = w->A->columns[k];
         if (w->strength[k] > 0 && (j < begin || j >= end || w->of[j] != FREE))
             return false;
+        coupled |= w->strength[k] > 0;
     }
-    return true;
+    return coupled;
 }
 
 /* Makes a group of the row and its free neighbours in the domain. */
@@ -98,8 +103,9 @@ static int64_t strongest(const walk *w, int64_t row)
     int64_t best = -1;
     float most = 0;
     for (int64_t k = w->A->row_offsets[row]; k < w->A->row_offsets[row + 1]; k++) {
-        if (w->strength[k] > most && w->of[w->A->columns[k]] >= 0) {
-            most = w->strength[k];
+        const float strength = fabsf(w->strength[k]);
+        if (strength > most && w->of[w->A->columns[k]] >= 0) {
+            most = strength;
             best = w->A->columns[k];
         }
     }
@@ -197,10 +203,23 @@ static void number_all(tess_ctx *ctx, walk *w)
     tess_for(ctx, w->domains - 1, number_rest, w);
 }
 
+/* How far the blocks of a row reach from the diagonal: the mean over some rows. */
+static int64_t mean_reach(const tess_matrix *A)
+{
+    const int64_t step = A->block_rows / SAMPLES + 1;
+    int64_t sum = 0, count = 0;
+    for (int64_t i = 0; i < A->block_rows; i += step, count++) {
+        const int64_t first = A->row_offsets[i], last = A->row_offsets[i + 1] - 1;
+        if (first <= last)
+            sum += tess_max(i - A->columns[first], A->columns[last] - i);
+    }
+    return sum / tess_max(count, 1);
+}
+
 tess_status tess_amg_aggregate(tess_ctx *ctx, const tess_amg_level *level, tess_aggregates *out)
 {
     const int64_t rows = level->A->block_rows;
-    const int64_t wanted = rows / DOMAIN_LEAST;
+    const int64_t wanted = rows / tess_max(DOMAIN_LEAST, DOMAIN_REACHES * mean_reach(level->A));
     walk w = {.A = level->A,
               .strength = level->strength,
               .domains = wanted < 1              ? 1

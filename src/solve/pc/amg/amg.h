@@ -89,7 +89,7 @@ typedef struct tess_amg_level {
     tess_matrix *A; /* f64; level 0: the plan's, or a copy of it in f64 */
     bool owns_A;
     bool elsewhere;  /* A's values are on the device, those here are not set or old */
-    float *strength; /* one a block; 0: weak or on the diagonal */
+    float *strength; /* one a block; 0: weak or on the diagonal; < 0: strong for its row alone */
     bool all_strong; /* every block off the diagonal is strong, and the diagonal is stored */
     tess_aggregates aggregates;
     tess_matrix *tentative;  /* orthonormal modes of each group: at most one block a row. Where the
@@ -141,8 +141,10 @@ typedef struct tess_amg {
 
 /* ---- strength.c ---- */
 
-/* Fills level->strength: |A_ij| / sqrt(|A_ii| |A_jj|) in the Frobenius norm, or 0 where that is
- * less than `threshold` times both the largest of row i and the largest of row j. */
+/* Fills level->strength: |A_ij| / sqrt(|A_ii| |A_jj|) in the Frobenius norm. It is 0 where |A_ij|
+ * is less than `threshold` times the largest of row i, and negative where it is less than that of
+ * row j alone. Such a row follows row j, but row j does not depend on it: beside a jump of
+ * coefficients. */
 tess_status tess_amg_strength(tess_ctx *ctx, double threshold, tess_amg_level *level);
 /* level->filtered: A without its weak blocks, which are added to the diagonal (scalars: such that
  * A times the first mode stays). The first function

@@ -15,7 +15,7 @@ typedef struct measuring {
     const tess_matrix *A;
     double threshold;
     double *scale;   /* 1 / sqrt(|A_ii|) of every row, 0 where the diagonal block is 0 or missing */
-    float *largest;  /* strength of every row */
+    double *largest; /* of every row: |A_ij| times the row's scale */
     float *strength; /* of every block */
     int64_t missing, weak; /* diagonal blocks, other blocks */
 } measuring;
@@ -35,7 +35,13 @@ static void scale_rows(void *arg, tess_range range)
     tess_take(&job->missing, missing);
 }
 
-/* Computes the scaled norms of blocks off the diagonal, and the largest of each row. */
+/* |A_ij| times the scale of row i, from the strength and row j's scale. */
+static double beside(float strength, double scale)
+{
+    return strength > 0 ? (double)strength / scale : 0;
+}
+
+/* Computes the scaled norms of blocks off the diagonal, and the largest norm of each row. */
 static void measure_rows(void *arg, tess_range range)
 {
     const measuring *job = arg;
@@ -44,14 +50,14 @@ static void measure_rows(void *arg, tess_range range)
     float *strength = job->strength;
     const int64_t size = (int64_t)A->block_height * A->block_width;
     for (int64_t i = range.first; i < range.last; i++) {
-        float most = 0;
+        double most = 0;
         for (int64_t k = A->row_offsets[i]; k < A->row_offsets[i + 1]; k++) {
             const int64_t j = A->columns[k];
             const double norm = j == i ? 0
                                        : scale[i] * scale[j] *
                                              block_norm((const double *)A->values + k * size, size);
             strength[k] = isfinite(norm) ? (float)norm : 0;
-            most = strength[k] > most ? strength[k] : most;
+            most = fmax(most, beside(strength[k], scale[j]));
         }
         job->largest[i] = most;
     }
@@ -61,7 +67,7 @@ static void drop_weak(void *arg, tess_range range)
 {
     measuring *job = arg;
     const tess_matrix *A = job->A;
-    const float *largest = job->largest;
+    const double *largest = job->largest, *scale = job->scale;
     float *strength = job->strength;
     int64_t weak = 0;
     for (int64_t i = range.first; i < range.last; i++) {
@@ -69,9 +75,9 @@ static void drop_weak(void *arg, tess_range range)
             const int64_t j = A->columns[k];
             if (j == i)
                 continue;
-            const float least = largest[i] < largest[j] ? largest[i] : largest[j];
-            if ((double)strength[k] < job->threshold * (double)least)
-                strength[k] = 0;
+            const bool own = beside(strength[k], scale[j]) >= job->threshold * largest[i];
+            const bool other = beside(strength[k], scale[i]) >= job->threshold * largest[j];
+            strength[k] = !own ? 0 : other ? strength[k] : -strength[k];
             weak += !(strength[k] > 0);
         }
     }
