@@ -68,6 +68,8 @@ static int slot(const cycle *c, int which)
     return level_slot(c, c->amg->levels, which);
 }
 
+/* By a pointer: where level[level] is inlined into the recursion, gcc 12 for aarch64 warns of
+ * level[-1]. */
 static const tess_amg_level *level_of(const cycle *c, int level)
 {
     const tess_amg_level *finest = c->amg->level;
