@@ -1,6 +1,8 @@
 /* What refinement and arranged solves share: rounds of an inner solver, counted as one solve. */
 #include "solve/solve.h"
 
+#include <float.h>
+
 double tess_rounds_threshold(const tess_rounds *f)
 {
     return fmax(f->solver->options.tol * f->rhs_norm, f->solver->options.atol);
@@ -108,20 +110,65 @@ static size_t vector_bytes(const tess_plan *plan)
     return (size_t)plan->matrix->rows * tess_type_size(plan->matrix->type);
 }
 
-/* The rows of r = b - A x in a block row, summed in long double: where the entries of A or x are
- * large against b, a sum in double has no digit left that a tolerance could be compared with. */
+/* A sum in more digits than a double has. Where long double is quadruple precision, functions
+ * compute it, one call an operation: there the sum is two doubles, high and the low that rounding
+ * took from it. */
+#if LDBL_MANT_DIG > 64
+typedef struct wide {
+    double high, low;
+} wide;
+
+static wide wide_of(double value)
+{
+    return (wide){value, 0};
+}
+
+/* sum - a b, of which the errors of the product and of the sum are known exactly (Dekker, Knuth). */
+static wide wide_less(wide sum, double a, double b)
+{
+    const double product = -a * b, lost_in_product = fma(-a, b, -product);
+    const double high = sum.high + product, taken = high - sum.high;
+    const double lost_in_sum = (sum.high - (high - taken)) + (product - taken);
+    return (wide){high, sum.low + (lost_in_product + lost_in_sum)};
+}
+
+static double wide_rounded(wide sum)
+{
+    return isfinite(sum.low) ? sum.high + sum.low : sum.high;
+}
+#else
+typedef long double wide;
+
+static wide wide_of(double value)
+{
+    return value;
+}
+
+static wide wide_less(wide sum, double a, double b)
+{
+    return sum - (long double)a * b;
+}
+
+static double wide_rounded(wide sum)
+{
+    return (double)sum;
+}
+#endif
+
+/* The rows of r = b - A x in a block row: where the entries of A or x are large against b, a sum in
+ * double has no digit left that a tolerance could be compared with. */
 static void residual_of_row(const tess_matrix *A, int64_t block_row, const void *b, const void *x,
                             void *r)
 {
     const int64_t height = A->block_height, width = A->block_width;
     for (int64_t i = 0; i < height && block_row * height + i < A->rows; i++) {
         const int64_t row = block_row * height + i;
-        long double sum = tess_get(b, A->type, row);
+        wide sum = wide_of(tess_get(b, A->type, row));
         for (int64_t k = A->row_offsets[block_row]; k < A->row_offsets[block_row + 1]; k++)
             for (int64_t j = 0; j < width && A->columns[k] * width + j < A->cols; j++)
-                sum -= (long double)tess_matrix_value(A, (k * width + j) * height + i) *
-                       tess_get(x, A->type, A->columns[k] * width + j);
-        tess_put(r, A->type, row, (double)sum);
+                sum = wide_less(sum, tess_matrix_value(A, (k * width + j) * height + i),
+                                tess_get(x, A->type, A->columns[k] * width + j));
+        tess_put(r, A->type, row, wide_rounded(sum));
     }
 }
 
@@ -133,15 +180,15 @@ static void complex_residual_of_row(const tess_matrix *A, int64_t block_row, con
     for (int64_t i = 0; i < height && block_row * height + i < A->rows; i++) {
         const int64_t row = block_row * height + i;
         const tess_complex right = tess_get_complex(b, A->type, row);
-        long double re = right.re, im = right.im;
+        wide re = wide_of(right.re), im = wide_of(right.im);
         for (int64_t k = A->row_offsets[block_row]; k < A->row_offsets[block_row + 1]; k++)
             for (int64_t j = 0; j < width && A->columns[k] * width + j < A->cols; j++) {
                 const tess_complex a = tess_matrix_complex_value(A, (k * width + j) * height + i);
                 const tess_complex at = tess_get_complex(x, A->type, A->columns[k] * width + j);
-                re -= (long double)a.re * at.re - (long double)a.im * at.im;
-                im -= (long double)a.re * at.im + (long double)a.im * at.re;
+                re = wide_less(wide_less(re, a.re, at.re), -a.im, at.im);
+                im = wide_less(wide_less(im, a.re, at.im), a.im, at.re);
             }
-        tess_put_complex(r, A->type, row, (tess_complex){(double)re, (double)im});
+        tess_put_complex(r, A->type, row, (tess_complex){wide_rounded(re), wide_rounded(im)});
     }
 }
 
