@@ -123,7 +123,8 @@ static wide wide_of(double value)
     return (wide){value, 0};
 }
 
-/* sum - a b, of which the errors of the product and of the sum are known exactly (Dekker, Knuth). */
+/* sum - a b, of which the errors of the product and of the sum are known exactly (Dekker, Knuth).
+ */
 static wide wide_less(wide sum, double a, double b)
 {
     const double product = -a * b, lost_in_product = fma(-a, b, -product);

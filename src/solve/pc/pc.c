@@ -56,12 +56,40 @@ tess_matrix tess_plan_present(const tess_plan *plan)
     return A;
 }
 
+struct reals {
+    const void *array;
+    tess_type type;
+};
+
+/* The bits of the largest |entry|: those of numbers that are not negative have the numbers' order,
+ * with infinity and what is not a number above all others. */
+static int64_t largest_bits(const void *from, tess_range range)
+{
+    const struct reals *reals = from;
+    int64_t largest = 0;
+    for (int64_t i = range.first; i < range.last; i++) {
+        const double size = fabs(tess_get(reals->array, reals->type, i));
+        int64_t bits;
+        memcpy(&bits, &size, sizeof bits);
+        largest = tess_max(largest, bits);
+    }
+    return largest;
+}
+
+static double find_largest(tess_ctx *ctx, const void *array, tess_type type, int64_t count)
+{
+    const int64_t bits =
+        tess_reduce(ctx, count, TESS_LARGEST, largest_bits, &(struct reals){array, type});
+    double largest;
+    memcpy(&largest, &bits, sizeof largest);
+    return largest;
+}
+
 /* The stability of triangular factors, by one solve with them. */
 static tess_status watch(tess_plan *plan, tess_pc *pc)
 {
     const tess_matrix A = tess_plan_present(plan);
     const int64_t count = A.block_rows * A.block_height;
-    double solved = 0;
     void *ones;
     TESS_TRY(tess_alloc_bytes(pc->ctx, 2 * count, tess_type_size(A.type), &ones));
     char *z = (char *)ones + (size_t)count * tess_type_size(A.type);
@@ -70,14 +98,9 @@ static tess_status watch(tess_plan *plan, tess_pc *pc)
     pc->ops->apply(pc, false, ones, z);
     /* Of complex numbers the larger part, which is their size but for a factor of 1.4. */
     const tess_type part = tess_real_type(A.type);
-    for (int64_t i = 0; i < tess_reals(A.type, A.rows); i++) {
-        const double size = fabs(tess_get(z, part, i));
-        solved = isfinite(size) ? fmax(solved, size) : HUGE_VAL;
-    }
-    const double entry =
-        tess_largest(A.values, part, 0, tess_reals(A.type, tess_matrix_stored(&A)));
+    pc->growth = find_largest(pc->ctx, z, part, tess_reals(A.type, A.rows)) *
+                 find_largest(pc->ctx, A.values, part, tess_reals(A.type, tess_matrix_stored(&A)));
     tess_free(pc->ctx, ones);
-    pc->growth = entry * solved;
     if (!(pc->growth <= TESS_PC_UNSTABLE))
         tess_log(pc->ctx, "pc=%s: the factors are unstable, |M^-1 e| |A| = %.3g", pc->ops->name,
                  pc->growth);
