@@ -205,8 +205,8 @@ tess_status tess_model_calibrate(tess_device *device, tess_type type, int32_t bl
             device->backend->name);
     if (!(most > 0)) {
         c.most = TESS_CACHE_MOST * device->cache_bytes;
-        /* Beside a last cache of hundreds of megabytes several sizes still come from memory. */
-        double enough = fmax(1e9, 2 * TESS_CACHE_GONE * device->cache_bytes);
+        /* Beside a last cache of hundreds of megabytes two sizes still come from memory. */
+        double enough = fmax(1e9, growth_between * growth * TESS_CACHE_GONE * device->cache_bytes);
         c.most = fmin(fmax(c.most, 64e6), enough);
     }
     TESS_TRY(tess_model_create(device->ctx, device->model, &c.model));
