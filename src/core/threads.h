@@ -81,6 +81,13 @@ static inline void tess_set_flag(bool *flag, bool value)
     __atomic_store_n(flag, value, __ATOMIC_RELAXED);
 }
 
+/* For a flag that many set: only the first writes to its cache line. */
+static inline void tess_set_flag_once(bool *flag)
+{
+    if (!__atomic_load_n(flag, __ATOMIC_RELAXED))
+        tess_set_flag(flag, true);
+}
+
 /* The number of threads a context has by default: what the caller's OpenMP says where the program
  * has one, else OMP_NUM_THREADS, else the processors that this thread may use. */
 int tess_default_threads(void);

@@ -47,23 +47,28 @@ static void compare(const tess_matrix *A, int64_t at, int64_t mirror, tally *T)
 }
 
 /* The entries of block k, block (I, J). With square blocks the mirrors lie in one block. */
-static void compare_block(const tess_matrix *A, int64_t I, int64_t k, tally *T)
+static void compare_block(const tess_matrix *A, int64_t I, int64_t k, tally *all)
 {
-    int64_t r = A->block_height, c = A->block_width, J = A->columns[k];
+    const int64_t r = A->block_height, c = A->block_width, J = A->columns[k];
+    const int64_t rows = tess_min(r, A->rows - I * r), cols = tess_min(c, A->cols - J * c);
     int64_t mirror = r == c ? tess_matrix_find(A, J, I) : -1;
-    for (int64_t q = 0; q < c && J * c + q < A->cols; q++) {
-        for (int64_t p = 0; p < r && I * r + p < A->rows; p++) {
-            int64_t i = I * r + p, j = J * c + q;
-            const int64_t at = (k * c + q) * r + p;
-            if (r != c)
+    tally T = *all;
+    for (int64_t q = 0; q < cols; q++) {
+        for (int64_t p = 0; p < rows; p++) {
+            const int64_t i = I * r + p, j = J * c + q, at = (k * c + q) * r + p;
+            int64_t opposite = (mirror * c + p) * r + q; /* where (j, i) is stored */
+            if (r != c) {
                 mirror = tess_matrix_find(A, j / r, i / c);
-            compare(A, at, mirror >= 0 ? (mirror * c + i % c) * r + j % r : -1, T);
-            T->off_diagonal += i != j;
-            T->mirrored += i != j && mirror >= 0;
-            T->diagonal += i == j;
-            T->zero_diagonal += i == j && tess_matrix_is_zero(A, at);
+                opposite = (mirror * c + i % c) * r + j % r;
+            }
+            compare(A, at, mirror >= 0 ? opposite : -1, &T);
+            T.off_diagonal += i != j;
+            T.mirrored += i != j && mirror >= 0;
+            T.diagonal += i == j;
+            T.zero_diagonal += i == j && tess_matrix_is_zero(A, at);
         }
     }
+    *all = T;
 }
 
 struct look_at_diagonal {

@@ -1,4 +1,5 @@
 /* What a matrix looks like, and what is tried on it. The rules know sizes, signs and symmetry. */
+#include "core/threads.h"
 #include "solve/auto.h"
 #include "solve/direct/direct.h"
 
@@ -9,10 +10,17 @@ enum { SMALL = 2000 };
  * it; factors by threshold, of which the measured range is 0.8 to 20 microseconds. */
 static const double VECTORS = 0, PATTERN = 1e-6, THRESHOLD = 2e-6;
 
+/* What all threads look at together. */
+typedef struct looking {
+    const tess_matrix *A;
+    bool *used, *zero; /* a flag a column, set where it has an entry; a row, where it has none */
+    tess_look_at *of_share; /* what each share has seen */
+} looking;
+
 /* Row `row` of A, entry by entry; marks the columns that are not 0. */
-static void look_at_row(const tess_matrix *A, int64_t row, bool *used, bool *zero,
-                        tess_look_at *look)
+static void look_at_row(const looking *job, int64_t row, tess_look_at *look)
 {
+    const tess_matrix *A = job->A;
     const int64_t height = A->block_height, width = A->block_width, at = row / height;
     double largest = 0;
     tess_complex diagonal = {0, 0};
@@ -24,7 +32,7 @@ static void look_at_row(const tess_matrix *A, int64_t row, bool *used, bool *zer
             const double size = look->complex ? hypot(value.re, value.im) : fabs(value.re);
             if (column >= A->cols || size == 0)
                 continue;
-            used[column] = true;
+            tess_set_flag_once(&job->used[column]);
             look->entries++;
             if (!isfinite(size) && look->not_finite_row < 0)
                 look->not_finite_row = row;
@@ -33,11 +41,33 @@ static void look_at_row(const tess_matrix *A, int64_t row, bool *used, bool *zer
                 diagonal = value;
         }
     const double on_diagonal = hypot(diagonal.re, diagonal.im);
-    zero[row] = largest == 0;
-    if (zero[row] && look->zero_rows++ == 0)
+    job->zero[row] = largest == 0;
+    if (largest == 0 && look->zero_rows++ == 0)
         look->zero_row = row;
     look->positive_diagonal &= diagonal.re > 0 && diagonal.im == 0;
     look->strong_diagonal &= on_diagonal >= 1e-3 * largest && on_diagonal != 0;
+}
+
+static void look_at_rows(void *arg, tess_range range)
+{
+    const looking *job = arg;
+    tess_look_at look = job->of_share[range.share];
+    for (int64_t row = range.first; row < range.last; row++)
+        look_at_row(job, row, &look);
+    job->of_share[range.share] = look;
+}
+
+/* Adds what the share of the rows after those of `look` has seen. */
+static void add_share(const tess_look_at *share, tess_look_at *look)
+{
+    if (look->not_finite_row < 0)
+        look->not_finite_row = share->not_finite_row;
+    if (look->zero_rows == 0)
+        look->zero_row = share->zero_row;
+    look->zero_rows += share->zero_rows;
+    look->entries += share->entries;
+    look->positive_diagonal &= share->positive_diagonal;
+    look->strong_diagonal &= share->strong_diagonal;
 }
 
 /* Whether A is symmetric but for rounding, or of complex numbers exactly Hermitian. */
@@ -59,20 +89,26 @@ tess_status tess_look_at_matrix(tess_ctx *ctx, const tess_matrix *A, bool *zero,
 {
     tess_look_at look = {
         .rows = A->rows, .positive_diagonal = true, .strong_diagonal = true, .not_finite_row = -1};
-    bool *used;
+    looking job = {.A = A, .zero = zero};
+    tess_status status;
     look.complex = tess_is_complex(A->type);
     TESS_TRY(look_at_mirrors(ctx, A, &look.symmetric));
-    TESS_TRY(TESS_CALLOC(ctx, A->cols, &used));
-    for (int64_t row = 0; row < A->rows; row++)
-        look_at_row(A, row, used, zero, &look);
+    TESS_TRY_CLEAN(TESS_CALLOC(ctx, A->cols, &job.used));
+    TESS_TRY_CLEAN(TESS_ALLOC(ctx, ctx->threads, &job.of_share));
+    for (int share = 0; share < ctx->threads; share++)
+        job.of_share[share] = look;
+    tess_for(ctx, A->rows, look_at_rows, &job);
+    for (int share = 0; share < ctx->threads; share++)
+        add_share(&job.of_share[share], &look);
     for (int64_t column = A->cols; column-- > 0;)
-        if (!used[column]) {
+        if (!job.used[column]) {
             look.zero_columns++;
             look.zero_column = column;
         }
-    tess_free(ctx, used);
     *out = look;
-    return TESS_OK;
+cleanup:
+    TESS_FREE(ctx, job.used, job.of_share);
+    return status;
 }
 
 /* A ladder that grows. */
