@@ -143,13 +143,13 @@ static bool is_for(const automatic *a, int at)
     return a->rungs[at].only != (a->indefinite ? TESS_FOR_DEFINITE : TESS_FOR_INDEFINITE);
 }
 
-/* The seconds that setting up the rung after the present one takes. */
-static double next_setup(const automatic *a)
+/* The rung after the present one that is for a matrix like this; NULL: none is. */
+static const tess_rung *next_rung(const automatic *a)
 {
     int next = a->at + 1;
     while (next < a->count && !is_for(a, next))
         next++;
-    return next < a->count ? a->rungs[next].setup * (double)a->look.entries : 0;
+    return next < a->count ? &a->rungs[next] : NULL;
 }
 
 /* Runs the rung's iterations: `most`, and more where it is about to converge. */
@@ -159,7 +159,10 @@ static tess_status iterate_rung(climb *c, int64_t most)
     automatic *a = f->solver->outer_state;
     const bool last = a->at + 1 >= a->count;
     const double tol = f->solver->options.tol / 1.06;
-    tess_auto_watch_attempt(&a->watch, f->result.iterations, most, tol, next_setup(a));
+    const tess_rung *next = next_rung(a);
+    tess_auto_watch_attempt(&a->watch, f->result.iterations, most, tol,
+                            next ? next->setup * (double)a->look.entries : 0,
+                            next ? next->worth : 0);
     const int64_t left = f->solver->options.max - f->result.iterations;
     f->most = f->result.iterations + tess_min(left, last ? most : tess_max(most, left / 2));
     TESS_TRY(tess_rounds_solve(f, tol, c->b, c->trial, &c->last));

@@ -27,6 +27,7 @@ typedef struct tess_rung {
     char spec[TESS_SPEC_MAX];
     int64_t most;    /* iterations */
     double setup;    /* seconds that setting it up takes, an entry of A */
+    double worth;    /* iterations of the rung before that setting it up is worth besides */
     const char *why; /* why it is tried */
     tess_rung_for only;
 } tess_rung;
@@ -49,7 +50,8 @@ typedef struct tess_auto_watch {
     bool late, enough; /* the attempt is over its time; over its iterations */
     /* The attempt: */
     int64_t first, most, next;     /* the iterations before it; its own; when to ask again */
-    double tol, allowance;         /* of |r|/|b|; seconds that the next attempt's set-up takes */
+    double tol;                    /* of |r|/|b| */
+    double setup, worth;           /* of the next attempt: seconds; iterations of this one */
     double began, over_at;         /* when it did; when its iterations were over */
     double best, mark[TESS_MARKS]; /* the smallest |r|/|b|; and what it was every `step` */
     int64_t step, marks;
@@ -61,4 +63,4 @@ void tess_auto_watch_begin(tess_solver *solver, tess_auto_watch *watch);
 void tess_auto_watch_end(tess_solver *solver, const tess_auto_watch *watch);
 /* The iterations of an attempt begin, after `first` of others. */
 void tess_auto_watch_attempt(tess_auto_watch *watch, int64_t first, int64_t most, double tol,
-                             double allowance);
+                             double setup, double worth);

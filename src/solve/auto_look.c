@@ -3,8 +3,13 @@
 #include "solve/auto.h"
 #include "solve/direct/direct.h"
 
-/* Up to so many rows, complete factors cost less than a try that fails. */
-enum { SMALL = 2000 };
+/* Up to so many rows, complete factors cost less than a try that fails. From so many rows on,
+ * levels are tried before a long iteration. */
+enum { SMALL = 2000, LARGE = 100000 };
+
+/* Iterations of CG with block-Jacobi until it is known to be slow; setting up levels and solving
+ * with them takes as long as 170 to 600 of them. A cycle takes about ten. */
+enum { FEW = 100, CYCLES = 60 };
 
 /* Seconds that set-ups take, an entry of A: a vector or two; factors in the pattern of A or near
  * it; factors by threshold, of which the measured range is 0.8 to 20 microseconds. */
@@ -123,9 +128,18 @@ static void add(ladder *to, tess_rung_for only, double setup, int64_t most, cons
     tess_rung *rung = &to->rungs[to->count++];
     snprintf(rung->spec, sizeof rung->spec, "%s", spec);
     rung->setup = setup;
+    rung->worth = 0;
     rung->most = most;
     rung->why = why;
     rung->only = only;
+}
+
+/* Levels, between a short and a long try without them. */
+static void add_levels(ladder *to)
+{
+    add(to, TESS_FOR_DEFINITE, VECTORS, FEW, "symmetric with a positive diagonal", "cg:pc=bjacobi");
+    add(to, TESS_FOR_DEFINITE, VECTORS, CYCLES, "large", "cg:pc=amg");
+    to->rungs[to->count - 1].worth = FEW;
 }
 
 /* Methods with little memory: those that suit the signs and symmetry that are seen. */
@@ -133,9 +147,13 @@ static void add_plain(const tess_look_at *look, ladder *to)
 {
     const int64_t root = (int64_t)sqrt((double)look->rows);
     const bool positive = look->symmetric && look->positive_diagonal;
+    const bool large = look->rows >= LARGE;
+    if (positive && large)
+        add_levels(to);
     if (positive) {
-        add(to, TESS_FOR_DEFINITE, VECTORS, 500 + 2 * root, "symmetric with a positive diagonal",
-            "cg:pc=bjacobi");
+        add(to, TESS_FOR_DEFINITE, VECTORS, 500 + 2 * root,
+            large ? "levels do not help" : "symmetric with a positive diagonal", "cg:pc=bjacobi");
+        to->rungs[to->count - 1].worth = CYCLES;
         add(to, TESS_FOR_DEFINITE, PATTERN, 500 + 2 * root, "a better preconditioner",
             "cg:pc=ick,scale=equilibrate");
     }

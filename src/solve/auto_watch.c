@@ -31,8 +31,9 @@ static bool pays(const tess_auto_watch *w, int64_t k, double now)
     const double half = w->mark[k / 2 / w->step], rate = log(half / w->best) / (double)(k - k / 2);
     const double needs = log(w->best / w->tol) / rate;
     const double took = now - w->began, added = now - w->over_at, pace = took / (double)k;
-    const bool arrives = pace * needs <= w->allowance && added <= 2 * w->allowance;
-    return rate > 0 && isfinite(needs) && (took < w->allowance || arrives);
+    const double allowance = w->setup + w->worth * pace;
+    const bool arrives = pace * needs <= allowance && added <= 2 * allowance;
+    return rate > 0 && isfinite(needs) && (took < allowance || arrives);
 }
 
 /* After iteration k of the attempt: whether it is one too many. */
@@ -86,7 +87,7 @@ void tess_auto_watch_end(tess_solver *solver, const tess_auto_watch *w)
 }
 
 void tess_auto_watch_attempt(tess_auto_watch *w, int64_t first, int64_t most, double tol,
-                             double allowance)
+                             double setup, double worth)
 {
     w->first = first;
     w->most = w->next = most;
@@ -94,7 +95,8 @@ void tess_auto_watch_attempt(tess_auto_watch *w, int64_t first, int64_t most, do
     w->marks = 0;
     w->best = HUGE_VAL;
     w->tol = tol;
-    w->allowance = allowance;
+    w->setup = setup;
+    w->worth = worth;
     w->began = tess_seconds();
     w->enough = false;
 }

@@ -103,9 +103,10 @@ static void every_rung_solves_a_system_alone(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
     problem p = problem_open(ctx, problem_matrix(ctx, 40, 1, true, TESS_F64, 3), "cpu");
-    for (int kind = 0; kind < 8; kind++) {
+    static const int64_t rows[] = {500, 5000, 500000};
+    for (int kind = 0; kind < 12; kind++) {
         const tess_look_at look = {.square = true,
-                                   .rows = kind < 4 ? 500 : 5000,
+                                   .rows = rows[kind / 4],
                                    .entries = 20000,
                                    .symmetric = kind % 2,
                                    .positive_diagonal = kind % 2,
@@ -219,6 +220,35 @@ static void a_solver_goes_straight_to_what_has_worked(void **state)
     problem_close(&p);
 }
 
+/* Where the first hundred iterations come to little, levels are tried, and kept for the next b. */
+static void large_systems_are_solved_by_levels(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    tess_matrix *A;
+    assert_int_equal(tess_matrix_generate(ctx, "diffusion:n=47,jump=1e3", &A, NULL), TESS_OK);
+    tess_device *device = test_device(ctx, "cpu");
+    tess_plan *plan;
+    tess_solver *solver;
+    const tess_plan_options quick = {.effort = TESS_EFFORT_ESTIMATE};
+    assert_int_equal(tess_plan_create(ctx, A, device, &quick, &plan), TESS_OK);
+    assert_int_equal(tess_solver_create(plan, NULL, &solver), TESS_OK);
+    double *b = test_vector(A->rows, TESS_F64, 5), *x = calloc((size_t)A->rows, sizeof *x);
+    for (int round = 0; round < 2; round++) {
+        tess_result result;
+        memset(x, 0, (size_t)A->rows * sizeof *x);
+        assert_int_equal(tess_solver_solve(solver, b, x, &result), TESS_OK);
+        assert_int_equal(result.reason, TESS_REASON_CONVERGED);
+        assert_string_equal(tess_solver_spec(solver), "cg:pc=amg");
+        assert_in_range(result.iterations, 5, round ? 40 : 400);
+    }
+    tess_solver_destroy(solver);
+    tess_plan_destroy(plan);
+    tess_device_close(device);
+    tess_matrix_destroy(A);
+    free(b);
+    free(x);
+}
+
 /* One allocation after the other fails: the solve fails cleanly, or another rung solves it. */
 static void every_allocation_may_fail(void **state)
 {
@@ -256,6 +286,7 @@ int main(void)
         cmocka_unit_test(faults_of_the_matrix_are_named_before_any_work),
         cmocka_unit_test(a_stopped_solve_returns_the_best_x),
         cmocka_unit_test(a_solver_goes_straight_to_what_has_worked),
+        cmocka_unit_test(large_systems_are_solved_by_levels),
         cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, test_setup, test_teardown);
