@@ -15,6 +15,7 @@ typedef struct tess_look_at {
     bool square; /* before it was padded */
     bool complex;
     bool symmetric, positive_diagonal; /* of a complex matrix: Hermitian, real and positive */
+    bool even;              /* block rows are about equally long, as those of meshes are */
     bool strong_diagonal;   /* no diagonal entry is less than a thousandth of its row's largest */
     int64_t not_finite_row; /* the first with an entry that is not finite; -1: none */
     int64_t zero_rows, zero_row, zero_columns, zero_column; /* how many, and the first */

@@ -7,9 +7,10 @@
  * levels are tried before a long iteration. */
 enum { SMALL = 2000, LARGE = 100000 };
 
-/* Iterations of CG with block-Jacobi until it is known to be slow; setting up levels and solving
- * with them takes as long as 170 to 600 of them. A cycle takes about ten. */
-enum { FEW = 100, CYCLES = 60 };
+/* Iterations of CG with block-Jacobi until it is known to be slow: setting up levels and solving
+ * with them takes as long as 170 to 600 of them. Iterations with levels, each of which takes as
+ * long as ten without, and how many more are better than starting again without them. */
+enum { FEW = 100, CYCLES = 60, MORE_CYCLES = 400 };
 
 /* Seconds that set-ups take, an entry of A: a vector or two; factors in the pattern of A or near
  * it; factors by threshold, of which the measured range is 0.8 to 20 microseconds. */
@@ -75,6 +76,18 @@ static void add_share(const tess_look_at *share, tess_look_at *look)
     look->strong_diagonal &= share->strong_diagonal;
 }
 
+/* Whether a block is, on average, in a block row of at most twice the mean length. With a few long
+ * rows, coarse levels would have more blocks than A. */
+static bool has_even_rows(const tess_matrix *A)
+{
+    double squares = 0;
+    for (int64_t row = 0; row < A->block_rows; row++) {
+        const double length = (double)(A->row_offsets[row + 1] - A->row_offsets[row]);
+        squares += length * length;
+    }
+    return squares * (double)A->block_rows <= 2 * (double)A->blocks * (double)A->blocks;
+}
+
 /* Whether A is symmetric but for rounding, or of complex numbers exactly Hermitian. */
 static tess_status look_at_mirrors(tess_ctx *ctx, const tess_matrix *A, bool *mirrored)
 {
@@ -97,6 +110,7 @@ tess_status tess_look_at_matrix(tess_ctx *ctx, const tess_matrix *A, bool *zero,
     looking job = {.A = A, .zero = zero};
     tess_status status;
     look.complex = tess_is_complex(A->type);
+    look.even = has_even_rows(A);
     TESS_TRY(look_at_mirrors(ctx, A, &look.symmetric));
     TESS_TRY_CLEAN(TESS_CALLOC(ctx, A->cols, &job.used));
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, ctx->threads, &job.of_share));
@@ -147,13 +161,13 @@ static void add_plain(const tess_look_at *look, ladder *to)
 {
     const int64_t root = (int64_t)sqrt((double)look->rows);
     const bool positive = look->symmetric && look->positive_diagonal;
-    const bool large = look->rows >= LARGE;
+    const bool large = look->rows >= LARGE && look->even;
     if (positive && large)
         add_levels(to);
     if (positive) {
         add(to, TESS_FOR_DEFINITE, VECTORS, 500 + 2 * root,
             large ? "levels do not help" : "symmetric with a positive diagonal", "cg:pc=bjacobi");
-        to->rungs[to->count - 1].worth = CYCLES;
+        to->rungs[to->count - 1].worth = MORE_CYCLES;
         add(to, TESS_FOR_DEFINITE, PATTERN, 500 + 2 * root, "a better preconditioner",
             "cg:pc=ick,scale=equilibrate");
     }

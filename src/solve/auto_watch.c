@@ -11,9 +11,9 @@
  *               |   |  \___ . . . tol
  *               0  k/2  k        k + needs
  *
- * Where the needed iterations take longer than the next attempt's set-up, the attempt ends. The
- * rate changes, so it is computed again after a quarter more iterations. In all, the attempt adds
- * at most twice the time of that set-up.
+ * Where the needed iterations take longer than the next attempt's set-up, and are more than that
+ * attempt is worth besides, this one ends. The rate changes, so it is computed again after a
+ * quarter more iterations. In all, the attempt adds at most twice that time.
  */
 #include <math.h>
 
@@ -33,7 +33,7 @@ static bool pays(const tess_auto_watch *w, int64_t k, double now)
     const double took = now - w->began, added = now - w->over_at, pace = took / (double)k;
     const double allowance = w->setup + w->worth * pace;
     const bool arrives = pace * needs <= allowance && added <= 2 * allowance;
-    return rate > 0 && isfinite(needs) && (took < allowance || arrives);
+    return rate > 0 && isfinite(needs) && (took < w->setup || arrives);
 }
 
 /* After iteration k of the attempt: whether it is one too many. */

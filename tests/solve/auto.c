@@ -108,6 +108,7 @@ static void every_rung_solves_a_system_alone(void **state)
         const tess_look_at look = {.square = true,
                                    .rows = rows[kind / 4],
                                    .entries = 20000,
+                                   .even = true,
                                    .symmetric = kind % 2,
                                    .positive_diagonal = kind % 2,
                                    .strong_diagonal = kind / 2 % 2};
