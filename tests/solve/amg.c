@@ -146,6 +146,62 @@ static void isolated_and_empty_rows_do_no_harm(void **state)
     }
 }
 
+/* -1 beside the diagonal and in a full first row and column: a row that all others have in common.
+ */
+static tess_matrix *arrow_matrix(tess_ctx *ctx, int64_t n)
+{
+    int64_t *rows = malloc((size_t)(5 * n) * sizeof *rows), count = 0;
+    int64_t *cols = malloc((size_t)(5 * n) * sizeof *cols);
+    double *values = malloc((size_t)(5 * n) * sizeof *values);
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t k = 0; k < 5; k++) {
+            const int64_t j = k < 3 ? i + k - 1 : 0, other = k == 4 ? i : j;
+            const int64_t row = k == 4 ? 0 : i;
+            if (j < 0 || j >= n || (k >= 3 && i < 2))
+                continue;
+            rows[count] = row;
+            cols[count] = other;
+            values[count++] = row != other ? -1 : i == 0 ? (double)n : 3.01;
+        }
+    tess_matrix *A;
+    assert_int_equal(tess_matrix_from_coo(ctx, TESS_F64, n, n, count, rows, cols, values, &A),
+                     TESS_OK);
+    free(rows), free(cols), free(values);
+    return A;
+}
+
+/* Long rows, and neighbours that do not know each other, do not make coarse matrices dense. */
+static void graphs_have_sparse_levels(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    for (int kind = amg_run_few() ? 2 : 0; kind < 3; kind++) {
+        amg_run r = {0};
+        tess_matrix *A = kind < 2 ? random_matrix(ctx, 4000, 7, true) : arrow_matrix(ctx, 2000);
+        if (kind == 1) { /* in blocks */
+            tess_matrix *scalars = A;
+            assert_int_equal(tess_matrix_to_blocks(ctx, scalars, &(tess_blocking){2, 2}, &A),
+                             TESS_OK);
+            tess_matrix_destroy(scalars);
+        }
+        amg_run_plan(ctx, A, &r);
+        r.b = test_vector(A->rows, TESS_F64, 3);
+        r.x = calloc((size_t)A->rows, sizeof(double));
+        amg_run_within(&r, "a graph", "cg:pc=amg,bottom=60", 60);
+        const tess_amg *amg = amg_run_hierarchy(&r);
+        if (!(tess_amg_complexity(amg) <= 2.2) || amg->level[0].plain != (kind < 2) ||
+            amg->level[0].device)
+            fail_msg("kind %d: operator complexity %.3f", kind, tess_amg_complexity(amg));
+        const int64_t iterations = r.result.iterations;
+        assert_int_equal(tess_solver_update(r.solver, NULL), TESS_OK);
+        memset(r.x, 0, (size_t)A->rows * sizeof(double));
+        assert_int_equal(tess_solver_solve(r.solver, r.b, r.x, &r.result), TESS_OK);
+        assert_int_equal(r.result.iterations, iterations);
+        free(r.b), free(r.x);
+        r.b = r.x = NULL;
+        amg_run_close(ctx, &r);
+    }
+}
+
 static void every_run_has_the_same_bits(void **state)
 {
     static const char *const inputs[] = {"elasticity:n=8", "diffusion:n=20,free=1"};
@@ -329,6 +385,7 @@ int main(void)
         cmocka_unit_test(a_matching_is_refused_with_what_to_do),
         cmocka_unit_test(block_matrices_of_any_size_are_solved),
         cmocka_unit_test(isolated_and_empty_rows_do_no_harm),
+        cmocka_unit_test(graphs_have_sparse_levels),
         cmocka_unit_test(every_run_has_the_same_bits),
         cmocka_unit_test(the_kernel_of_a_singular_matrix_is_kept_on_every_level),
         cmocka_unit_test(new_values_give_what_a_new_solver_gives),

@@ -38,8 +38,10 @@ static double random_walk(int64_t k)
     return 0.5 + 0.5 * fabs(tess_random_unit(11, (uint64_t)k));
 }
 
-/* The iteration at which it has to stop; -1: it arrives. `allowance` in seconds. */
-static int64_t stopped_at(tess_ctx *ctx, double (*residual)(int64_t), double allowance)
+/* The iteration at which it has to stop; -1: it arrives. The next attempt's set-up takes seconds,
+ * and is worth iterations besides. */
+static int64_t stopped_beside(tess_ctx *ctx, double (*residual)(int64_t), double setup,
+                              double worth)
 {
     tess_solver *solver = calloc(1, sizeof *solver);
     static tess_auto_watch watch;
@@ -48,7 +50,7 @@ static int64_t stopped_at(tess_ctx *ctx, double (*residual)(int64_t), double all
     tess_auto_watch_begin(solver, &watch);
     watch.deadline = HUGE_VAL;
     watch.late = false;
-    tess_auto_watch_attempt(&watch, FIRST, MOST, 1e-8, allowance);
+    tess_auto_watch_attempt(&watch, FIRST, MOST, 1e-8, setup, worth);
     while (residual(at) > 1e-8) {
         at++;
         assert_true(at < 1000000);
@@ -61,6 +63,11 @@ static int64_t stopped_at(tess_ctx *ctx, double (*residual)(int64_t), double all
     assert_null(solver->callback);
     free(solver);
     return arrived ? -1 : at;
+}
+
+static int64_t stopped_at(tess_ctx *ctx, double (*residual)(int64_t), double setup)
+{
+    return stopped_beside(ctx, residual, setup, 0);
 }
 
 static void a_method_that_is_about_to_arrive_goes_on(void **state)
@@ -90,6 +97,15 @@ static void a_slow_method_may_take_as_long_as_the_next_set_up(void **state)
     assert_true(stopped_at(test_ctx(state), slow, 1e-2) > 2 * MOST);
 }
 
+/* After 500 iterations it needs 1100 more: 880 by the marks, which lie apart. */
+static void what_the_next_attempt_is_worth_counts_in_iterations(void **state)
+{
+    assert_int_equal(stopped_beside(test_ctx(state), steady, 0, 1200), -1);
+    assert_int_equal(stopped_beside(test_ctx(state), steady, 0, 800), MOST);
+    assert_int_equal(stopped_beside(test_ctx(state), still, 0, 1e6), MOST);
+    assert_int_equal(stopped_beside(test_ctx(state), slow, 0, 1e6), MOST);
+}
+
 static void a_method_that_slows_down_ends_in_time(void **state)
 {
     const int64_t at = stopped_at(test_ctx(state), tired, 10);
@@ -103,6 +119,7 @@ int main(void)
         cmocka_unit_test(a_method_that_takes_longer_than_the_next_set_up_does_not),
         cmocka_unit_test(a_method_that_stays_where_it_is_ends_with_its_iterations),
         cmocka_unit_test(a_slow_method_may_take_as_long_as_the_next_set_up),
+        cmocka_unit_test(what_the_next_attempt_is_worth_counts_in_iterations),
         cmocka_unit_test(a_method_that_slows_down_ends_in_time),
     };
     return cmocka_run_group_tests(tests, test_setup, test_teardown);

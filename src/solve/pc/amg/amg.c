@@ -104,7 +104,10 @@ static void write_text(tess_amg *amg)
             tess_append(amg->text, sizeof amg->text, ", inverted densely\n");
         else
             tess_append(amg->text, sizeof amg->text, ", largest eigenvalue %.3f, plan %s%s%s%s%s\n",
-                        level->largest, level->plan->kernel, level->P_plan ? ", P " : "",
+                        level->largest, level->plan->kernel,
+                        !level->P_plan                ? ""
+                        : level->plain && !amg->plain ? ", P not smoothed "
+                                                      : ", P ",
                         level->P_plan ? level->P_plan->kernel : "", level->R_plan ? ", R " : "",
                         level->R_plan ? level->R_plan->kernel : "");
     }

@@ -96,6 +96,7 @@ typedef struct tess_amg_level {
                                 device made them it has no values, and `dead` is NULL */
     bool *dead;              /* one a coarse scalar row: on its group the mode depends on others */
     tess_matrix *filtered;   /* A without weak blocks; NULL where all are strong */
+    bool plain;              /* the tentative prolongator is the prolongator, P */
     tess_matrix *P, *R, *AP; /* f64 */
     int64_t *R_from;         /* the block of P that each block of R is */
     void *device;            /* the state of device.h, which has the values; NULL: the host has */
@@ -126,7 +127,7 @@ typedef struct tess_amg {
     int cycle, smoother; /* tess_amg_cycle, tess_amg_smoother: not AUTO */
     tess_pc_ops sweep;   /* of Gauss-Seidel or ILU(0), with zero pivots replaced */
     int64_t degree;      /* of the polynomial, or sweeps */
-    bool plain;          /* the tentative prolongators are the prolongators */
+    bool plain;          /* every level's tentative prolongator is its prolongator */
     int32_t modes;
     tess_mode_source mode_source;
     int levels;

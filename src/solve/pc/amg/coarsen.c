@@ -2,10 +2,19 @@
  * coarse matrix, and their numbers, which new values of A change alone. */
 #include "solve/pc/amg/device.h"
 
+#include "core/threads.h"
 #include "matrix/multiply.h"
 
 /* A coarse level with more than this share of the finer level's rows is not made. */
 static const double least_gain = 0.8;
+
+/* Products of blocks in A P, and blocks of A P, that a block of A may come to. On meshes they are
+ * at most 5 and 1.3. With a few long rows, or with neighbours that do not know each other, a
+ * smoothed prolongator would make the coarse matrix dense. Such a level has the tentative one,
+ * whose coarse matrix has no more blocks than A. */
+static const double most_products = 40, most_blocks = 3;
+/* The same where only A's rows are known: each neighbour is in a group of its own. */
+static const double most_neighbours = 300;
 
 /* ---- Numbers, in patterns that are there ---- */
 
@@ -14,7 +23,7 @@ static const double least_gain = 0.8;
 static tess_status compute_on_host(tess_amg *amg, tess_amg_level *level, tess_matrix *coarse)
 {
     tess_ctx *ctx = amg->ctx;
-    if (!amg->plain)
+    if (!level->plain)
         TESS_TRY(tess_amg_prolong(ctx, level));
     tess_amg_count_time(amg, AMG_PROLONG);
     TESS_TRY(tess_multiply_values(ctx, level->A, level->P, level->AP));
@@ -62,12 +71,74 @@ tess_status tess_amg_patterns(tess_ctx *ctx, tess_amg_level *level, tess_matrix 
     return tess_multiply_pattern(ctx, level->R, level->AP, coarse);
 }
 
+/* P is the tentative prolongator, on the host. */
+static tess_status take_tentative(tess_amg *amg, tess_amg_level *level)
+{
+    tess_matrix_destroy(level->P);
+    tess_matrix_destroy(level->AP);
+    level->P = level->AP = NULL;
+    level->plain = true;
+    return tess_matrix_to_type(amg->ctx, level->tentative, TESS_F64, &level->P);
+}
+
 /* P of a plain hierarchy, and the pattern of what P is smoothed with. */
 static tess_status begin_patterns(tess_amg *amg, tess_amg_level *level)
 {
     if (amg->plain)
-        return tess_matrix_to_type(amg->ctx, level->tentative, TESS_F64, &level->P);
+        return take_tentative(amg, level);
     return level->all_strong ? TESS_OK : tess_amg_filter(amg->ctx, level);
+}
+
+struct factors {
+    const tess_matrix *A, *B;
+};
+
+/* Products of blocks in some rows of A B. */
+static int64_t count_products(const void *from, tess_range rows)
+{
+    const struct factors *f = from;
+    int64_t count = 0;
+    for (int64_t k = f->A->row_offsets[rows.first]; k < f->A->row_offsets[rows.last]; k++) {
+        const int64_t row = f->A->columns[k];
+        count += f->B->row_offsets[row + 1] - f->B->row_offsets[row];
+    }
+    return count;
+}
+
+/* Whether A B has more than so many products of blocks, a block of A. */
+static bool is_long_product(tess_ctx *ctx, const tess_matrix *A, const tess_matrix *B, double most)
+{
+    const int64_t count =
+        tess_reduce(ctx, A->block_rows, TESS_SUM, count_products, &(struct factors){A, B});
+    return (double)count > most * (double)A->blocks;
+}
+
+/* P on the host, smoothed in pattern where that leaves the coarse matrix sparse. */
+static tess_status choose_P(tess_amg *amg, tess_amg_level *level)
+{
+    TESS_TRY(pattern_of_P(amg->ctx, level));
+    if (!level->plain && is_long_product(amg->ctx, level->A, level->P, most_products))
+        return take_tentative(amg, level);
+    return TESS_OK;
+}
+
+/* Whether P is to be tentative after all, as A P has too many blocks. */
+static bool fills(const tess_amg_level *level)
+{
+    return !level->plain && (double)level->AP->blocks > most_blocks * (double)level->A->blocks;
+}
+
+static tess_status patterns_on_host(tess_amg *amg, tess_amg_level *level, tess_matrix **coarse)
+{
+    tess_ctx *ctx = amg->ctx;
+    TESS_TRY(choose_P(amg, level));
+    TESS_TRY(tess_multiply_pattern(ctx, level->A, level->P, &level->AP));
+    if (fills(level)) {
+        TESS_TRY(take_tentative(amg, level));
+        TESS_TRY(tess_multiply_pattern(ctx, level->A, level->P, &level->AP));
+    }
+    TESS_TRY(tess_amg_restrict(ctx, level));
+    return tess_multiply_pattern(ctx, level->R, level->AP, coarse);
 }
 
 /* The tentative prolongator is there. */
@@ -82,7 +153,7 @@ static tess_status make_patterns(tess_amg *amg, tess_amg_level *level, tess_matr
     if (!level->device && !level->tentative->values)
         TESS_TRY(tess_amg_tentative_on_host(amg, level));
     if (!level->device)
-        TESS_TRY(tess_amg_patterns(amg->ctx, level, coarse));
+        TESS_TRY(patterns_on_host(amg, level, coarse));
     tess_amg_count_time(amg, AMG_PATTERNS);
     return TESS_OK;
 }
@@ -93,12 +164,16 @@ static tess_status multiply_scalars(tess_amg *amg, tess_amg_level *level, tess_m
     tess_ctx *ctx = amg->ctx;
     TESS_TRY(begin_patterns(amg, level));
     TESS_TRY(filter_values(amg, level));
-    TESS_TRY(pattern_of_P(ctx, level));
+    TESS_TRY(choose_P(amg, level));
     tess_amg_count_time(amg, AMG_PATTERNS);
-    if (!amg->plain)
+    if (!level->plain)
         TESS_TRY(tess_amg_prolong(ctx, level));
     tess_amg_count_time(amg, AMG_PROLONG);
     TESS_TRY(tess_multiply_scalars(ctx, level->A, level->P, true, &level->AP));
+    if (fills(level)) {
+        TESS_TRY(take_tentative(amg, level));
+        TESS_TRY(tess_multiply_scalars(ctx, level->A, level->P, true, &level->AP));
+    }
     TESS_TRY(tess_amg_restrict(ctx, level));
     tess_amg_restrict_values(ctx, level);
     TESS_TRY(tess_multiply_scalars(ctx, level->R, level->AP, false, coarse));
@@ -150,6 +225,8 @@ tess_status tess_amg_coarsen(tess_amg *amg, double threshold, tess_amg_level *le
     TESS_TRY(group(amg, threshold, level, &pays));
     if (!pays)
         return tess_amg_leave_device(amg, level);
+    if (level->device && is_long_product(amg->ctx, level->A, level->A, most_neighbours))
+        TESS_TRY(tess_amg_leave_device(amg, level));
     TESS_TRY(make_tentative(amg, level));
     next->owns_A = true;
     if (!level->device && tess_multiplies_scalars(level->A, level->tentative))
