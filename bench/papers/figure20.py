@@ -65,7 +65,7 @@ def input_of(options, name, b):
 def measure(options):
     log = {"name": options.name, "devices": options.devices, "date": str(datetime.date.today()), "load": os.getloadavg()[0],
            "revision": subprocess.run(["git", "-C", ROOT, "describe", "--always", "--dirty"], capture_output=True, text=True,
-                                      check=False).stdout.strip(), "rounds": options.rounds, "cases": []}
+                                      check=False).stdout.strip(), "rounds": options.rounds, "exchange": "devices", "cases": []}
     for name in GENERATED:
         for b in options.blocks:
             case, times = input_of(options, name, b), {}
@@ -92,11 +92,13 @@ def section(log):
         for device in log["devices"][1:]:
             panels.append({"title": f"{name}, {device}", "sizes": [c["block"] for c in cases],
                            "series": {form: speed[f"{device} {form}"] for form in FORMS}})
-    host = log["devices"][1].startswith("cuda")
     head = f"\n## {log['name']}\n\nRevision {log['revision']}, {log['date']}; load at the start {log['load']:.1f}; medians of {log['rounds']} rounds.\n"
-    if host:
-        head += ("\nThese forms exchange vectors through the host's memory on GPUs. Those copies are counted on several parts and not on one device:\n"
-                 "the numbers show what such a product costs here, not what several GPUs can do.\n")
+    if log["devices"][1].startswith("cuda"):
+        head += ("\nVectors are in the host's memory: x goes to the devices and y comes back in every product, which counts on several parts and\n"
+                 "not on one device. ")
+        head += ("What parts exchange goes from device to device.\n" if log.get("exchange") == "devices" else
+                 "When this was measured, `whole` and `shuffle` also exchanged through the host's memory, and put results in\n"
+                 "order there; they do both on the devices now. The numbers show what such a product cost, not what several GPUs can do.\n")
     picture = f"\n![Speed-up over one device](plots/figure20-{log['name']}.svg)\n"
     drawn = draw.speeds("Figure 20: speed-up over one device", panels, "block size b", "speed-up")
     return head + picture + text, drawn
