@@ -32,7 +32,7 @@ static void methods_solve(void **state)
     char name[128];
     fake->devices = 4;
     for (uint64_t i = 0; i < sizeof specs / sizeof *specs; i++) {
-        tess_matrix *A = dealt_dominant(ctx, 12, 3, true, i);
+        tess_matrix *A = dealt_dominant(ctx, 8, 2, true, i);
         fake->apart = i >= 2;
         check_solve_in(ctx, A, device_of(i, 2 + (int)(i % 3), name), forms[i], specs[i], TESS_OK);
         tess_matrix_destroy(A);
@@ -186,8 +186,9 @@ static void every_call_may_fail(void **state)
     double *b = test_vector(2 * A->rows, TESS_F64, 1), *x = calloc(2 * (size_t)A->rows, sizeof *x);
     const int64_t alive = fake->alive;
     int failures = 0;
+    bool reached = true;
     fake->devices = 3;
-    for (int64_t n = 0; n < 1200; n = test_next_failure(n)) {
+    for (int64_t n = 100; reached; n = test_next_failure(n)) {
         const tess_plan_options quick = {
             .size = sizeof quick, .effort = TESS_EFFORT_ESTIMATE, .form = forms[failures % FORMS]};
         tess_device *device = NULL;
@@ -201,14 +202,17 @@ static void every_call_may_fail(void **state)
         TESS_THEN(tess_plan_create(ctx, A, device, &quick, &plan));
         TESS_THEN(tess_spmm(plan, 2, TESS_ORDER_ROW_MAJOR, 1, b, 2, 0, x, 2));
         TESS_THEN(tess_spmv(plan, 1, b, 0, x));
-        TESS_THEN(tess_solve(plan, "cg:pc=jacobi,maxit=3", b, x, &result));
+        TESS_THEN(tess_solve(plan, "cg:pc=jacobi,max=2", b, x, &result));
+        reached = fake->fail_at < 0;
+        if (!reached)
+            ok(state, status);
         fake->fail_at = -1;
         failures += status != TESS_OK;
         tess_plan_destroy(plan);
         tess_device_close(device);
         assert_int_equal(fake->alive, alive);
     }
-    assert_true(failures > 20);
+    assert_true(failures > 8);
     free(b), free(x);
     tess_matrix_destroy(A);
 }

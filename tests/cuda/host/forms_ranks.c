@@ -149,7 +149,7 @@ static void methods_solve(void **state)
     tess_ctx *ctx = test_ctx(state);
     fake->devices = 2;
     for (uint64_t i = 0; i < 4; i++) {
-        tess_matrix *A = dealt_dominant(ctx, i == 3 ? 2 : 20, 2, true, i);
+        tess_matrix *A = dealt_dominant(ctx, i == 3 ? 2 : 10, 2, true, i);
         dealt d = open_ranks(A, forms[i], 2 + (int)(i % 3), i);
         dealt_check_solve(&d, specs[i], i, TESS_OK);
         test_team_destroy(d.team);
@@ -234,7 +234,7 @@ static bool call_fails(const tess_matrix *A, const char *form, bool solve, int64
     const int64_t alive = fake->alive;
     dealt d = open_ranks(A, form, 2 + (int)(n % 2), 5);
     d.body = solve ? dealt_solve : update_and_multiply;
-    d.spec = "cg:pc=jacobi,maxit=4";
+    d.spec = "cg:pc=jacobi,max=2";
     d.x = b;
     d.y = x;
     d.opened = begin_to_fail;
@@ -249,6 +249,8 @@ static bool call_fails(const tess_matrix *A, const char *form, bool solve, int64
             fail_msg("%s, call %lld: part %d says '%s', part 0 '%s'", form, (long long)n, r,
                      d.error[r], d.error[0]);
     *failures += d.status[0] != TESS_OK;
+    if (!reached)
+        dealt_ok(&d, (uint64_t)n);
     assert_int_equal(fake->alive, alive);
     free(b), free(x);
     return reached;
@@ -258,12 +260,46 @@ static bool call_fails(const tess_matrix *A, const char *form, bool solve, int64
 static void every_call_may_fail(void **state)
 {
     tess_matrix *A = dealt_dominant(test_ctx(state), 10, 2, true, 1);
-    for (int i = 0; i < 3; i++) {
-        int failures = 0;
-        for (int64_t n = 60; call_fails(A, i ? "shuffle:lambda=1" : "whole", i == 2, n, &failures);)
+    for (int solve = 0; solve < 2; solve++) {
+        int failures = 0, form = 0;
+        for (int64_t n = 100; call_fails(A, forms[form], solve, n, &failures);
+             form = (form + 1) % FORMS)
             n = test_next_failure(n);
         if (failures < 4)
-            fail_msg("%d: %d calls failed", i, failures);
+            fail_msg("%d calls of %s failed", failures, solve ? "a solver" : "products");
+    }
+    tess_matrix_destroy(A);
+}
+
+/* Whether there was an n-th allocation of one part, which fails. */
+static bool allocation_fails(const tess_matrix *A, const char *form, int64_t n)
+{
+    double *b = test_vector(3 * A->rows, TESS_F64, 1), *x = calloc(3 * (size_t)A->rows, sizeof *x);
+    const int64_t alive = fake->alive;
+    dealt d = open_ranks(A, form, 3, 5);
+    d.body = update_and_multiply;
+    d.x = b;
+    d.y = x;
+    d.allocation_fails[n % 3] = n;
+    dealt_run(&d);
+    test_team_destroy(d.team);
+    for (int r = 0; r < d.size; r++)
+        if (d.status[r] != d.status[0] || (d.status[r] && d.status[r] != TESS_ERR_MEMORY))
+            fail_msg("%s, allocation %lld: part %d says '%s', part 0 '%s'", form, (long long)n, r,
+                     d.error[r], d.error[0]);
+    assert_int_equal(fake->alive, alive);
+    free(b), free(x);
+    return d.status[0] != TESS_OK;
+}
+
+static void memory_missing_on_one_rank_fails_all(void **state)
+{
+    tess_matrix *A = dealt_dominant(test_ctx(state), 10, 2, true, 1);
+    for (int i = 0; i < FORMS; i += 3) {
+        int64_t n = 40;
+        while (allocation_fails(A, forms[i], n))
+            n = test_next_failure(n);
+        assert_true(n > 150);
     }
     tess_matrix_destroy(A);
 }
@@ -277,6 +313,7 @@ int main(void)
         cmocka_unit_test_setup(a_rank_on_processors_brings_all_vectors_to_the_host, before),
         cmocka_unit_test_setup(vectors_on_a_device_are_then_refused, before),
         cmocka_unit_test_setup(every_call_may_fail, before),
+        cmocka_unit_test_setup(memory_missing_on_one_rank_fails_all, before),
     };
     return cmocka_run_group_tests(tests, start, finish);
 }
