@@ -1,11 +1,12 @@
 /* Products and solves on devices of one and of several parts, in turns, in one run.
  *
- *     tessera_bench_parts INPUT SPEC ROUNDS DEVICE...    gen:stencil27:n=80,b=3 cg 5 cuda:0
- * cuda:0,0
+ *     tessera_bench_parts INPUT SPEC ROUNDS DEVICE[/FORM]...
+ *     tessera_bench_parts gen:stencil27:n=80,b=3 cg 5 cuda:0 cuda:0,0 cuda:0,0/shuffle:lambda=32
  *
- * Every line is JSON: the device, the median microseconds of a product and of an iteration of the
- * solver, both relative to the first device, the error of a product against the reference backend's
- * over the largest element, and the true residual. Vectors of products are in the parts' memory;
+ * FORM is a product form of the parts. Where SPEC is "-", nothing is solved. Every line is JSON:
+ * the device, the median microseconds of a product and of an iteration of the solver, both relative
+ * to the first device, the error of a product against the reference backend's over the largest
+ * element, and the true residual. Vectors of products are in the parts' memory;
  * BATCH products are put one behind the other before the clock is read. A solve is that of a solver
  * that has solved the same system before.
  */
@@ -14,7 +15,7 @@
 
 #include "program.h"
 
-enum { BATCH = 50, DEVICES = 8, ROUNDS = 31, PARTS = 64 };
+enum { BATCH = 50, DEVICES = 16, ROUNDS = 31, PARTS = 64 };
 
 typedef struct subject {
     const char *name;
@@ -32,9 +33,14 @@ typedef struct subject {
 static void open_subject(tess_ctx *ctx, const tess_matrix *A, const double *b, const char *spec,
                          subject *s)
 {
-    check(ctx, tess_device_open(ctx, s->name, &s->device));
-    check(ctx, tess_plan_create(ctx, A, s->device, NULL, &s->plan));
-    check(ctx, tess_solver_create(s->plan, spec, &s->solver));
+    const char *form = strchr(s->name, '/');
+    const tess_plan_options options = {.size = sizeof options, .form = form ? form + 1 : NULL};
+    char device[128];
+    snprintf(device, sizeof device, "%.*s", (int)strcspn(s->name, "/"), s->name);
+    check(ctx, tess_device_open(ctx, device, &s->device));
+    check(ctx, tess_plan_create(ctx, A, s->device, &options, &s->plan));
+    if (strcmp(spec, "-") != 0)
+        check(ctx, tess_solver_create(s->plan, spec, &s->solver));
     s->parts = tess_plan_parts(s->plan);
     for (int r = 0; r < s->parts; r++) {
         s->part[r] = (tess_plan_part){.device = s->device, .rows = A->rows};
@@ -80,6 +86,8 @@ static double time_iteration(tess_ctx *ctx, subject *s, const tess_matrix *A, co
                              double *x)
 {
     tess_result result;
+    if (!s->solver)
+        return 0;
     memset(x, 0, (size_t)A->rows * sizeof *x);
     check(ctx, tess_solver_solve(s->solver, b, x, &result));
     s->iterations = result.iterations;
@@ -129,7 +137,7 @@ int main(int argc, char **argv)
     const int count = argc - 4, rounds = argc > 3 ? atoi(argv[3]) : 0;
     if (count < 1 || count > DEVICES || rounds < 1 || rounds > ROUNDS ||
         tess_ctx_create(NULL, &ctx) != TESS_OK) {
-        fprintf(stderr, "usage: tessera_bench_parts INPUT SPEC ROUNDS DEVICE...\n");
+        fprintf(stderr, "usage: tessera_bench_parts INPUT SPEC ROUNDS DEVICE[/FORM]...\n");
         return 2;
     }
     check(ctx, tess_matrix_generate(ctx, argv[1], &A, (void **)&b));
@@ -153,8 +161,8 @@ int main(int argc, char **argv)
                "\"iterations\": %lld, \"error\": %.2g, \"true_residual\": %.3g}\n",
                argv[1], s->name, (long long)A->rows, 1e6 * spmv,
                spmv / tess_median(subjects[0].spmv, rounds), 1e6 * one,
-               one / tess_median(subjects[0].iteration, rounds), (long long)s->iterations, s->error,
-               s->residual);
+               s->solver ? one / tess_median(subjects[0].iteration, rounds) : 0,
+               (long long)s->iterations, s->error, s->residual);
         fflush(stdout);
     }
     for (int i = 0; i < count; i++)

@@ -9,14 +9,14 @@
 The paper has coater2 (balanced rows) and shermanACb (rows of very different lengths), each entry made a dense block; --matrices
 DIR takes them from there. Without them matrices with their numbers of rows and entries are generated: one with the same length
 in all rows, one with a few long rows. The forms are `shuffle` and `shuffle:lambda=32` as the paper has them, and `whole` and
-`halo` beside them. A speed-up is over the default product of one device. Copies of x to all parts are counted, which the
-paper does not count. Every product is verified. Writes bench/results/figure20-NAME.json and docs/performance/figure20.md."""
+`halo` beside them. A speed-up is over the default product of one device. Vectors are in the parts' memory. The way of x to all
+parts is counted, which the paper does not count. Every product is verified. Needs the target tessera_bench_parts. Writes
+bench/results/figure20-NAME.json and docs/performance/figure20.md."""
 import argparse
 import datetime
 import glob
 import json
 import os
-import statistics
 import subprocess
 import sys
 
@@ -39,19 +39,20 @@ This page is written by `bench/papers/figure20.py` from `bench/results/figure20-
 
 Block rows are sorted by length and dealt out one by one. Each part multiplies its rows, the results go to part 0, and part 0 puts
 them in order (`shuffle`). With λ rows are cut into segments of at most λ blocks, whose results part 0 adds. `halo` is the library's
-own product, `whole` paper 004's. Numbers are speed-ups over one device; copies of x and y are counted. Where an
+own product, `whole` paper 004's. Numbers are speed-ups over one device; what parts exchange, x too, is counted. Where an
 input is `gen:`, a generated matrix with the rows and entries of the paper's stands in: equal rows for coater2, a few long rows for
 shermanACb.
 """
 
 
-def product(options, case, device, form):
-    words = [os.path.join(options.bin, "tessera"), "spmv", case, "--device", device, "--repeat", str(options.repeat), "--json"]
-    done = subprocess.run(words + (["--form", form] if form else []), capture_output=True, text=True, check=False,
-                          env={**os.environ, "TESSERA_WISDOM": "off"})
+def products(options, case):
+    """Seconds of a product by the device, and the form where there are several parts; all take turns in one run."""
+    subjects = [options.devices[0], *(f"{device}/{form}" for device in options.devices[1:] for form in FORMS)]
+    words = [os.path.join(options.bin, "tessera_bench_parts"), case, "-", str(options.rounds), *subjects]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, env={**os.environ, "TESSERA_WISDOM": "off"})
     if done.returncode:
         sys.exit(" ".join(words) + "\n" + done.stdout + done.stderr)
-    return json.loads(done.stdout)["seconds"]
+    return {said["device"].replace("/", " "): 1e-6 * said["spmv"] for said in map(json.loads, done.stdout.splitlines())}
 
 
 def input_of(options, name, b):
@@ -65,17 +66,12 @@ def input_of(options, name, b):
 def measure(options):
     log = {"name": options.name, "devices": options.devices, "date": str(datetime.date.today()), "load": os.getloadavg()[0],
            "revision": subprocess.run(["git", "-C", ROOT, "describe", "--always", "--dirty"], capture_output=True, text=True,
-                                      check=False).stdout.strip(), "rounds": options.rounds, "cases": []}
+                                      check=False).stdout.strip(), "rounds": options.rounds, "vectors": "by part", "cases": []}
     for name in GENERATED:
         for b in options.blocks:
-            case, times = input_of(options, name, b), {}
-            for _ in range(options.rounds):
-                times.setdefault(options.devices[0], []).append(product(options, case, options.devices[0], None))
-                for device in options.devices[1:]:
-                    for form in FORMS:
-                        times.setdefault(f"{device} {form}", []).append(product(options, case, device, form))
+            case = input_of(options, name, b)
             log["cases"].append({"matrix": name, "input": case if case.startswith("gen:") else f"promote:b={b}:{name}", "block": b,
-                                 "seconds": {key: statistics.median(values) for key, values in times.items()}})
+                                 "seconds": products(options, case)})
             print(name, b, {key: f"{1e6 * s:.0f} us" for key, s in log["cases"][-1]["seconds"].items()}, flush=True)
     save(RESULTS % options.name, log)
 
@@ -92,11 +88,11 @@ def section(log):
         for device in log["devices"][1:]:
             panels.append({"title": f"{name}, {device}", "sizes": [c["block"] for c in cases],
                            "series": {form: speed[f"{device} {form}"] for form in FORMS}})
-    host = log["devices"][1].startswith("cuda")
     head = f"\n## {log['name']}\n\nRevision {log['revision']}, {log['date']}; load at the start {log['load']:.1f}; medians of {log['rounds']} rounds.\n"
-    if host:
-        head += ("\nThese forms exchange vectors through the host's memory on GPUs. Those copies are counted on several parts and not on one device:\n"
-                 "the numbers show what such a product costs here, not what several GPUs can do.\n")
+    if "vectors" not in log:  # measured by `tessera spmv`, and before the devices exchanged in every form
+        head += ("\nVectors were in the host's memory when this was measured: x went to the devices and y came back in every product, which counts on\n"
+                 "several parts and not on one device. `whole` and `shuffle` also exchanged through the host's memory, and put results in order\n"
+                 "there. They do both on the devices now. The numbers show what such a product cost, not what several GPUs can do.\n")
     picture = f"\n![Speed-up over one device](plots/figure20-{log['name']}.svg)\n"
     drawn = draw.speeds("Figure 20: speed-up over one device", panels, "block size b", "speed-up")
     return head + picture + text, drawn
@@ -122,7 +118,6 @@ def main():
     parser.add_argument("--matrices", help="folder with coater2.mtx.gz and shermanACb.mtx.gz")
     parser.add_argument("--blocks", type=int, nargs="+", default=BLOCKS)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--repeat", type=int, default=30)
     parser.add_argument("--bin", default=os.path.join(ROOT, "build", "bin"))
     parser.add_argument("--page", action="store_true")
     parser.add_argument("--check", action="store_true", help="only say whether the page is what the results say")

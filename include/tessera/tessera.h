@@ -1549,8 +1549,9 @@ TESS_API tess_status tess_plan_create_part(tess_part *part, tess_device *device,
  *             goes to every part, and all results to part 0, which puts them in order (paper 003).
  *             lambda=N cuts rows into segments of at most N blocks, whose results part 0 adds
  *
- * The last two are for comparison. They keep a second copy of the blocks, and solvers on GPUs then
- * have their vectors in host memory. Transposes are those of halo. All parts name the same form.
+ * The last two are for comparison. They keep a second copy of the blocks. Parts on GPUs exchange on
+ * the devices in every form; where only some parts are on GPUs, these two take vectors in host
+ * memory. Transposes are those of halo. All parts name the same form.
  *
  * The names, i = 0, 1, ..., and a line about each; NULL past the last. */
 TESS_API const char *tess_product_form_name(int i);

@@ -13,7 +13,8 @@ static tess_status agree(tess_plan *plan, tess_status status)
     return tess_comm_agree(part->ctx, &part->comm, status);
 }
 
-/* The forms of the papers read vectors in host memory. */
+/* The forms of the papers read vectors in host memory, where the parts' devices do not multiply
+ * together. */
 static tess_status multiply_by_form(tess_plan *plan, const tess_part_product *product)
 {
     tess_part_plan *p = state_of(plan);
@@ -29,14 +30,13 @@ static tess_status multiply_by_form(tess_plan *plan, const tess_part_product *pr
     return p->form->multiply(p, product);
 }
 
-/* The default form is the device's own, where it multiplies parts. */
+/* A device that multiplies parts itself does so in every form. */
 static tess_status multiply(tess_plan *plan, const tess_part_product *product)
 {
     tess_part_plan *p = state_of(plan);
-    if (p->form->multiply && !product->transpose)
-        return multiply_by_form(plan, product);
-    if (!plan->local || !plan->local->backend->part_multiply)
-        return tess_part_multiply(p, product);
+    if (!tess_part_on_device(p))
+        return p->form->multiply && !product->transpose ? multiply_by_form(plan, product)
+                                                        : tess_part_multiply(p, product);
     const double started = tess_seconds();
     const tess_status status = plan->local->backend->part_multiply(plan, product);
     p->times.product += tess_seconds() - started;
@@ -267,12 +267,10 @@ static tess_status make(tess_part *part, tess_device *device, const tess_plan_op
     return TESS_OK;
 }
 
-/* Whether all parts keep a solver's vectors on devices: those of one kind, with the default form in
- * their loops. */
-static tess_status look_at_devices(tess_part *part, const tess_device *device, const char *form,
-                                   bool *on_devices)
+/* Whether all parts keep a solver's vectors on devices: those of one kind. */
+static tess_status look_at_devices(tess_part *part, const tess_device *device, bool *on_devices)
 {
-    double without = !device->backend->part_space || !tess_form_is_default(form);
+    double without = !device->backend->part_space;
     TESS_TRY(tess_part_most(part, &without, 1));
     *on_devices = without == 0;
     return TESS_OK;
@@ -295,12 +293,12 @@ tess_status tess_plan_create_part(tess_part *part, tess_device *device,
     bool on_devices;
     tess_status status = TESS_TAKE_OPTIONS(part->ctx, tess_plan_options, given, &options);
     TESS_TRY(tess_comm_agree(part->ctx, &part->comm, status));
-    TESS_TRY(look_at_devices(part, device, options.form, &on_devices));
+    TESS_TRY(look_at_devices(part, device, &on_devices));
     status = TESS_CALLOC(part->ctx, 1, &plan);
     TESS_THEN(make(part, device, &options, on_devices, plan));
     status = tess_comm_agree(part->ctx, &part->comm, status);
-    TESS_THEN(open_exchange(plan));
     TESS_THEN(tess_form_open(state_of(plan), options.form, device, &options));
+    TESS_THEN(open_exchange(plan));
     if (status != TESS_OK) {
         if (plan && plan->state)
             tess_plan_destroy(plan);

@@ -34,11 +34,6 @@ static tess_status find_form(tess_ctx *ctx, const char *text, const tess_form **
                      tess_suggest(&(tess_suggestion){""}, name, names, FORMS));
 }
 
-bool tess_form_is_default(const char *text)
-{
-    return !text || strcmp(text, halo.name) == 0;
-}
-
 tess_status tess_form_open(tess_part_plan *p, const char *text, tess_device *device,
                            const tess_plan_options *options)
 {

@@ -6,11 +6,22 @@
  *               results to part 0, which puts them in order (paper 003, section 5.6)
  *
  * The last two have a copy of the blocks, with all columns, and a plan for it. Transposes are the
- * default's.
+ * default's. `multiply` has vectors, messages and results in host memory: it is for parts on
+ * processors. A device that multiplies parts itself (backend.h, part_multiply) exchanges as the
+ * form says in its own memory (cuda/solve/form.h); it takes `work`.
  */
 #pragma once
 
 #include "dist/product.h"
+
+struct tess_segments; /* shuffle.h */
+
+/* What a part computes in a form. */
+typedef struct tess_form_work {
+    tess_plan *plan;                      /* multiplies all of x */
+    const struct tess_segments *segments; /* its results are this part's share of them, which part 0
+                                             puts in order; NULL: they are the part's own rows */
+} tess_form_work;
 
 struct tess_form {
     const char *name, *summary;
@@ -22,14 +33,13 @@ struct tess_form {
     tess_status (*update)(tess_part_plan *p);
     void (*close)(tess_part_plan *p);
     tess_status (*multiply)(tess_part_plan *p, const tess_part_product *m); /* no transpose */
+    tess_form_work (*work)(const tess_part_plan *p);                        /* not collective */
 };
 
 extern const tess_form tess_form_whole, tess_form_shuffle;
 
 /* ---- form.c ---- */
 
-/* Whether a device's own loop may run it: NULL, or the default's name. */
-bool tess_form_is_default(const char *text);
 /* "NAME" or "NAME:key=value"; NULL: the default. p->form is set before it can fail. */
 tess_status tess_form_open(tess_part_plan *p, const char *text, tess_device *device,
                            const tess_plan_options *options);
@@ -71,6 +81,10 @@ tess_status tess_form_local_fill(tess_part_plan *p, const tess_form_rows *from, 
                                  tess_device *device, const tess_plan_options *options,
                                  tess_form_local *local);
 void tess_form_local_free(tess_part_plan *p, tess_form_local *local);
+
+/* Opens the channel by which every part's piece of x goes to all others: `x` is all of x for k
+ * vectors, row-major, and has this part's piece when messages start. Collective. */
+tess_status tess_form_x_channel(const tess_part *part, int k, void *x, void **channel);
 
 /* Brings all of X together; *out is it, until the next call. Collective. */
 tess_status tess_form_spread(tess_part_plan *p, tess_form_local *local, int k,

@@ -1,4 +1,4 @@
-/* All of x on every part, and the matrix that it is multiplied with. */
+/* All of x on every part, in host memory, and the matrix that it is multiplied with. */
 #include "dist/form.h"
 
 static int64_t all_rows(const tess_part *part)
@@ -86,9 +86,11 @@ tess_status tess_form_local_fill(tess_part_plan *p, const tess_form_rows *from, 
 {
     tess_matrix *fresh = NULL;
     TESS_TRY(matrix_of(p->part, from, rows, local->plan ? &fresh : &local->matrix));
-    return local->plan
-               ? tess_part_renew(local->plan, fresh, &local->fresh)
-               : tess_plan_create(p->part->ctx, local->matrix, device, options, &local->plan);
+    if (local->plan)
+        return tess_part_renew(local->plan, fresh, &local->fresh);
+    tess_plan_options plain = *options;
+    plain.regroup = TESS_REGROUP_OFF; /* a part's numbering is that of its partition */
+    return tess_plan_create(p->part->ctx, local->matrix, device, &plain, &local->plan);
 }
 
 static void x_close(const tess_part *part, tess_form_x *x)
@@ -110,11 +112,11 @@ void tess_form_local_free(tess_part_plan *p, tess_form_local *local)
 
 /* ---- All of x ---- */
 
-/* Every part's piece goes to all others. */
-static tess_status open_channel(const tess_part *part, tess_form_x *x, tess_message *messages)
+static tess_status open_channel(const tess_part *part, int k, char *x, tess_message *messages,
+                                void **channel)
 {
     const tess_comm *comm = &part->comm;
-    const size_t row = (size_t)x->k * tess_type_size(part->type);
+    const size_t row = (size_t)k * tess_type_size(part->type);
     tess_message *sends = messages + comm->size;
     int send_count = 0, receive_count = 0;
     for (int r = 0; r < comm->size; r++) {
@@ -123,30 +125,38 @@ static tess_status open_channel(const tess_part *part, tess_form_x *x, tess_mess
             continue;
         if (theirs > 0)
             messages[receive_count++] = (tess_message){
-                r, (size_t)theirs * row, x->x + (size_t)tess_part_first_row(part, r) * row};
+                r, (size_t)theirs * row, x + (size_t)tess_part_first_row(part, r) * row};
         if (part->rows > 0)
             sends[send_count++] =
                 (tess_message){r, (size_t)part->rows * row,
-                               x->x + (size_t)tess_part_first_row(part, comm->rank) * row};
+                               x + (size_t)tess_part_first_row(part, comm->rank) * row};
     }
     return tess_comm_check(
         part->ctx, comm,
-        comm->open(comm->user, send_count, sends, receive_count, messages, &x->channel),
+        comm->open(comm->user, send_count, sends, receive_count, messages, channel),
         "opening the channel of x");
+}
+
+tess_status tess_form_x_channel(const tess_part *part, int k, void *x, void **channel)
+{
+    tess_ctx *ctx = part->ctx;
+    tess_message *messages = NULL;
+    tess_status status = TESS_ALLOC(ctx, 2 * part->comm.size, &messages);
+    status = tess_comm_agree(ctx, &part->comm, status);
+    if (status == TESS_OK)
+        status = tess_comm_agree(ctx, &part->comm, open_channel(part, k, x, messages, channel));
+    tess_free(ctx, messages);
+    return status;
 }
 
 static tess_status x_open(const tess_part *part, int k, tess_form_x *out)
 {
     tess_ctx *ctx = part->ctx;
     tess_form_x x = {.k = k};
-    tess_message *messages = NULL;
-    tess_status status = TESS_ALLOC(ctx, 2 * part->comm.size, &messages);
-    TESS_THEN(
-        tess_calloc_bytes(ctx, all_rows(part) * k, tess_type_size(part->type), (void **)&x.x));
-    TESS_TRY_CLEAN(tess_comm_agree(ctx, &part->comm, status));
-    TESS_TRY_CLEAN(tess_comm_agree(ctx, &part->comm, open_channel(part, &x, messages)));
-cleanup:
-    tess_free(ctx, messages);
+    tess_status status =
+        tess_calloc_bytes(ctx, all_rows(part) * k, tess_type_size(part->type), (void **)&x.x);
+    status = tess_comm_agree(ctx, &part->comm, status);
+    TESS_THEN(tess_form_x_channel(part, k, x.x, &x.channel));
     return TESS_DELIVER_OR(status, x, x_close(part, &x), out);
 }
 

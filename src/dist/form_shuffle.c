@@ -6,6 +6,10 @@
  *     4  part 0 puts them in the order of the rows: the shuffle
  *     5  with lambda part 0 adds the segments of a row, in their order: the reduction
  *     6  each part's rows of y go back to it; in the paper y stays on the first device
+ *
+ * All of it is in host memory here, for parts on processors; only step 2 is a device's. Parts on
+ * GPUs take all six steps on the devices (cuda/solve/form.h), with the plan and the list of
+ * segments of this file.
  */
 #include "core/threads.h"
 #include "dist/shuffle.h"
@@ -51,8 +55,8 @@ static tess_status buffers_alloc(const tess_part *part, const tess_segments *s, 
 
 /* The messages with results: on part 0 one from each other part, on another part one to part 0.
  * `row`: bytes of a block row of all vectors. */
-static int list_collect(const tess_part *part, const tess_segments *s, const shuffle_buffers *b,
-                        size_t row, tess_message *list)
+static int list_collect(const tess_part *part, const tess_segments *s, char *results, size_t row,
+                        tess_message *list)
 {
     const int size = part->comm.size, me = part->comm.rank;
     int count = 0;
@@ -61,13 +65,12 @@ static int list_collect(const tess_part *part, const tess_segments *s, const shu
         const int64_t first = me == 0 ? tess_segments_before(s, size, r) : 0;
         if (segments > 0)
             list[count++] = (tess_message){me == 0 ? r : 0, (size_t)segments * row,
-                                           b->results + (size_t)first * row};
+                                           results + (size_t)first * row};
     }
     return count;
 }
 
-static int list_back(const tess_part *part, const shuffle_buffers *b, size_t scalar_row,
-                     tess_message *list)
+static int list_back(const tess_part *part, char *y, size_t scalar_row, tess_message *list)
 {
     const int size = part->comm.size, me = part->comm.rank;
     int count = 0;
@@ -76,39 +79,48 @@ static int list_back(const tess_part *part, const shuffle_buffers *b, size_t sca
         const int64_t rows = part->row_ends[r] - first;
         if (rows > 0)
             list[count++] = (tess_message){me == 0 ? r : 0, (size_t)rows * scalar_row,
-                                           b->y + (me == 0 ? (size_t)first * scalar_row : 0)};
+                                           y + (me == 0 ? (size_t)first * scalar_row : 0)};
     }
     return count;
 }
 
-static tess_status open_channels(const tess_part *part, const tess_segments *s, shuffle_buffers *b,
-                                 tess_message *list)
+static tess_status open_channels(const tess_part *part, const tess_segments *s, int k,
+                                 char *results, char *y, tess_message *list, void **collect,
+                                 void **back)
 {
     const tess_comm *comm = &part->comm;
-    const size_t scalar_row = (size_t)b->k * tess_type_size(part->type);
+    const size_t scalar_row = (size_t)k * tess_type_size(part->type);
     const bool first = comm->rank == 0;
-    int count = list_collect(part, s, b, scalar_row * (size_t)part->block, list);
+    int count = list_collect(part, s, results, scalar_row * (size_t)part->block, list);
     tess_status status =
-        comm->open(comm->user, first ? 0 : count, list, first ? count : 0, list, &b->collect);
+        comm->open(comm->user, first ? 0 : count, list, first ? count : 0, list, collect);
     if (status == TESS_OK) {
-        count = list_back(part, b, scalar_row, list);
-        status = comm->open(comm->user, first ? count : 0, list, first ? 0 : count, list, &b->back);
+        count = list_back(part, y, scalar_row, list);
+        status = comm->open(comm->user, first ? count : 0, list, first ? 0 : count, list, back);
     }
     return tess_comm_check(part->ctx, comm, status, "opening the channels of results");
+}
+
+tess_status tess_shuffle_channels(const tess_part *part, const tess_segments *s, int k,
+                                  void *results, void *y, void **collect, void **back)
+{
+    tess_ctx *ctx = part->ctx;
+    tess_message *list = NULL;
+    tess_status status = TESS_ALLOC(ctx, part->comm.size, &list);
+    status = tess_comm_agree(ctx, &part->comm, status);
+    if (status == TESS_OK)
+        status = tess_comm_agree(ctx, &part->comm,
+                                 open_channels(part, s, k, results, y, list, collect, back));
+    tess_free(ctx, list);
+    return status;
 }
 
 static tess_status buffers_open(const tess_part *part, const tess_segments *s, int k,
                                 shuffle_buffers *out)
 {
-    tess_ctx *ctx = part->ctx;
     shuffle_buffers b = {.k = k};
-    tess_message *list = NULL;
-    tess_status status = TESS_ALLOC(ctx, part->comm.size, &list);
-    TESS_THEN(buffers_alloc(part, s, &b));
-    TESS_TRY_CLEAN(tess_comm_agree(ctx, &part->comm, status));
-    TESS_TRY_CLEAN(tess_comm_agree(ctx, &part->comm, open_channels(part, s, &b, list)));
-cleanup:
-    tess_free(ctx, list);
+    tess_status status = tess_comm_agree(part->ctx, &part->comm, buffers_alloc(part, s, &b));
+    TESS_THEN(tess_shuffle_channels(part, s, k, b.results, b.y, &b.collect, &b.back));
     return TESS_DELIVER_OR(status, b, buffers_close(part, &b), out);
 }
 
@@ -166,7 +178,8 @@ static tess_status shuffle_open(tess_part_plan *p, const char *keys, tess_device
         s->segments.lambda = lambda;
         status = fill(p, device, options);
     }
-    TESS_THEN(buffers_open(part, &s->segments, 1, &s->one));
+    if (!tess_part_on_device(p))
+        TESS_THEN(buffers_open(part, &s->segments, 1, &s->one));
     if (status != TESS_OK && s)
         shuffle_close(p);
     return status;
@@ -253,6 +266,12 @@ static tess_status shuffle_multiply(tess_part_plan *p, const tess_part_product *
     return TESS_OK;
 }
 
+static tess_form_work shuffle_work(const tess_part_plan *p)
+{
+    const shuffle_state *s = p->form_state;
+    return (tess_form_work){s->local.plan, &s->segments};
+}
+
 const tess_form tess_form_shuffle = {
     .name = "shuffle",
     .summary =
@@ -263,4 +282,5 @@ const tess_form tess_form_shuffle = {
     .update = shuffle_update,
     .close = shuffle_close,
     .multiply = shuffle_multiply,
+    .work = shuffle_work,
 };

@@ -3,6 +3,9 @@
  * Algorithm 1, lines 11 to 14: a part sends its piece of x to all others, waits for theirs, and
  * multiplies its block rows with the whole. Nothing is computed while x travels. Sums of dot
  * products are Algorithm 2's in every form: each part adds the sums of all parts, in their order.
+ *
+ * The exchange here is in host memory, for parts on processors. Parts on GPUs exchange on the
+ * devices (cuda/solve/form.h), with the plan of this file.
  */
 #include "dist/form.h"
 
@@ -87,6 +90,12 @@ static tess_status whole_multiply(tess_part_plan *p, const tess_part_product *m)
     return tess_comm_agree(p->part->ctx, &p->part->comm, status);
 }
 
+static tess_form_work whole_work(const tess_part_plan *p)
+{
+    const whole_state *w = p->form_state;
+    return (tess_form_work){.plan = w->local.plan};
+}
+
 const tess_form tess_form_whole = {
     .name = "whole",
     .summary = "all of x goes to every part, then the owner of y computes (paper 004)",
@@ -94,4 +103,5 @@ const tess_form tess_form_whole = {
     .update = whole_update,
     .close = whole_close,
     .multiply = whole_multiply,
+    .work = whole_work,
 };

@@ -31,6 +31,12 @@ typedef struct tess_part_plan {
     tess_part_times times;
 } tess_part_plan;
 
+/* Whether the part's device exchanges with the others' itself, as all of theirs do. */
+static inline bool tess_part_on_device(const tess_part_plan *p)
+{
+    return p->backend.space != NULL;
+}
+
 /* Gives the plan, unless it is NULL, the values of `fresh`, which takes the place of *kept; on
  * failure `fresh` is destroyed. */
 tess_status tess_part_renew(tess_plan *plan, tess_matrix *fresh, tess_matrix **kept);

@@ -36,3 +36,12 @@ int64_t tess_segment_blocks(const tess_segments *s, int64_t segment, int64_t *be
  * has this part's segments as rows. Collective. */
 tess_status tess_segments_deal(const tess_part *part, const tess_segments *s,
                                const tess_form_rows *mine, tess_form_rows *out);
+
+/* ---- form_shuffle.c ---- */
+
+/* Opens the channels of k vectors' results. `results`: this part's segments, on part 0 those of all
+ * parts, part after part. `y`: this part's rows, on part 0 those of all. Both row-major.
+ * Collective.
+ */
+tess_status tess_shuffle_channels(const tess_part *part, const tess_segments *s, int k,
+                                  void *results, void *y, void **collect, void **back);

@@ -72,6 +72,8 @@ int main(int argc, char **argv)
                "rescale_1 -DFROM=4 -DTO=8 -DDIVIDE=0 -DTHREADS=256\n");
     if (argc > 1 && strcmp(argv[1], "halo.cu") == 0)
         printf("halo_0 -DREAL=8 -DTHREADS=64\nhalo_1 -DREAL=4 -DTHREADS=64\n");
+    if (argc > 1 && strcmp(argv[1], "shuffle.cu") == 0)
+        printf("shuffle_0 -DREAL=8 -DTHREADS=64\nshuffle_1 -DREAL=4 -DTHREADS=64\n");
     if (argc > 1 && strcmp(argv[1], "sums.cu") == 0)
         printf("sums_0 -DTHREADS=64 -DPARTS=64 -DDOTS=8\n");
     if (argc > 1 && strcmp(argv[1], "coarsen.cu") == 0)

@@ -201,10 +201,10 @@ static void check_pieces(const subject *s)
     close_pieces(&p);
 }
 
-static void check_subject(tess_ctx *ctx, const char *name, uint64_t seed, bool by_part)
+static void check_subject(tess_ctx *ctx, const char *name, const char *form, uint64_t seed,
+                          bool by_part)
 {
-    static const char *const forms[] = {NULL, "whole", "shuffle", "shuffle:lambda=2"};
-    const tess_plan_options options = {.size = sizeof options, .form = forms[seed / 4 % 4]};
+    const tess_plan_options options = {.size = sizeof options, .form = form};
     char what[160];
     tess_matrix *A = dealt_draw(ctx, seed), *T;
     tess_device *device;
@@ -236,14 +236,26 @@ static void check_subject(tess_ctx *ctx, const char *name, uint64_t seed, bool b
     tess_matrix_destroy(T);
 }
 
+static const char *form_of(uint64_t seed)
+{
+    static const char *const forms[] = {NULL, "whole", "shuffle", "shuffle:lambda=2"};
+    return forms[seed / 4 % 4];
+}
+
 void check_products(tess_ctx *ctx, const char *name, uint64_t seed)
 {
-    check_subject(ctx, name, seed, false);
+    check_subject(ctx, name, form_of(seed), seed, false);
 }
 
 void check_by_part(tess_ctx *ctx, const char *name, uint64_t seed)
 {
-    check_subject(ctx, name, seed, true);
+    check_subject(ctx, name, form_of(seed), seed, true);
+}
+
+void check_form(tess_ctx *ctx, const char *name, const char *form, uint64_t seed)
+{
+    check_subject(ctx, name, form, seed, false);
+    check_subject(ctx, name, form, seed, true);
 }
 
 /* ---- Solvers ---- */
@@ -273,9 +285,10 @@ static tess_status solve_by_part(tess_plan *plan, tess_solver *solver, const tes
 }
 
 static void check_solve(tess_ctx *ctx, const tess_matrix *A, tess_device *device, const char *name,
-                        const char *spec, tess_status expected)
+                        const char *form, const char *spec, tess_status expected)
 {
-    const tess_plan_options quick = {.size = sizeof quick, .effort = TESS_EFFORT_ESTIMATE};
+    const tess_plan_options quick = {
+        .size = sizeof quick, .effort = TESS_EFFORT_ESTIMATE, .form = form};
     const size_t bytes = (size_t)A->rows * sizeof(double);
     tess_plan *plan;
     tess_solver *solver;
@@ -308,10 +321,16 @@ static void check_solve(tess_ctx *ctx, const tess_matrix *A, tess_device *device
 void check_solve_on(tess_ctx *ctx, const tess_matrix *A, const char *name, const char *spec,
                     tess_status expected)
 {
+    check_solve_in(ctx, A, name, NULL, spec, expected);
+}
+
+void check_solve_in(tess_ctx *ctx, const tess_matrix *A, const char *name, const char *form,
+                    const char *spec, tess_status expected)
+{
     tess_device *device;
     if (tess_device_open(ctx, name, &device) != TESS_OK)
         fail_msg("%s: %s", name, tess_ctx_error(ctx));
-    check_solve(ctx, A, device, name, spec, expected);
+    check_solve(ctx, A, device, name, form, spec, expected);
     tess_device_close(device);
 }
 
@@ -349,7 +368,7 @@ void check_all_solves(tess_ctx *ctx, const char *kind, const char *const *number
             const bool alone = asked && one_part_does(ctx, A, device[1], spec);
             for (int size = 2; size <= 4 && alone; size++)
                 if (all || at % 3 == size - 2)
-                    check_solve(ctx, A, device[size], name[size], spec,
+                    check_solve(ctx, A, device[size], name[size], NULL, spec,
                                 whole ? TESS_ERR_UNSUPPORTED : TESS_OK);
             tess_matrix_destroy(A);
         }

@@ -12,6 +12,8 @@ const char *parts_name(const char *kind, const char *const *numbers, int count, 
 void check_products(tess_ctx *ctx, const char *device, uint64_t seed);
 /* The same with a pointer a part, in memory of the parts' devices. */
 void check_by_part(tess_ctx *ctx, const char *device, uint64_t seed);
+/* Both in that form. */
+void check_form(tess_ctx *ctx, const char *device, const char *form, uint64_t seed);
 /* Every method with every preconditioner that one part takes too, on 2, 3 and 4 parts named by the
  * first of four numbers, against the whole matrix's residual; `every`: all of them, or a
  * sixth, in which each method and each preconditioner is. Each is on one number of parts in turn,
@@ -20,5 +22,8 @@ void check_all_solves(tess_ctx *ctx, const char *kind, const char *const *number
 /* One solve: converged, small true residual, the same bits again with vectors by part. */
 void check_solve_on(tess_ctx *ctx, const tess_matrix *A, const char *device, const char *spec,
                     tess_status expected);
+/* The same in that product form. */
+void check_solve_in(tess_ctx *ctx, const tess_matrix *A, const char *device, const char *form,
+                    const char *spec, tess_status expected);
 
 #endif

@@ -22,7 +22,7 @@ typedef struct tess_cuda_helper_code {
 } tess_cuda_helper_code;
 
 /* convert 8, dot 4, rescale 2, update 4, slices 3, gate 1, halo 6, sums 1 */
-enum { TESS_CUDA_HELPERS = 32 };
+enum { TESS_CUDA_HELPERS = 48 };
 
 typedef struct tess_cuda {
     tess_ctx *ctx;

@@ -152,6 +152,10 @@ tess_status tess_cuda_return_vectors(tess_cuda_plan *p, const tess_cuda_return *
 /* Y = alpha A X + beta Y of k vectors in device memory, in `stream`. Inside enter/leave. */
 tess_status tess_cuda_run_many(tess_cuda_plan *p, int k, bool row_major, const tess_cuda_call *call,
                                cu_stream stream);
+/* y = alpha A x + beta y and dot = w . y, or w . y alone, of vectors in device memory, in the
+ * plan's stream. Inside enter/leave. */
+tess_status tess_cuda_run_spmv_dot(tess_cuda_plan *p, tess_cuda_call *call);
+tess_status tess_cuda_run_dot(tess_cuda_plan *p, cu_pointer w, cu_pointer y, cu_pointer result);
 
 /* ---- stage.c ---- */
 

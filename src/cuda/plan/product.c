@@ -108,7 +108,7 @@ static cu_pointer scratch_result(const tess_cuda_plan *p)
 }
 
 /* result = w . y by dot.cu, for plans whose kernel has no fused form. */
-static tess_status run_dot(tess_cuda_plan *p, cu_pointer w, cu_pointer y, cu_pointer result)
+tess_status tess_cuda_run_dot(tess_cuda_plan *p, cu_pointer w, cu_pointer y, cu_pointer result)
 {
     tess_cuda *cuda = p->cuda;
     char defines[64];
@@ -141,7 +141,7 @@ static tess_status run_spmv_dot(tess_cuda_plan *p, const tess_cuda_variant *form
     if (variant)
         return tess_cuda_run(p->cuda, variant, call, p->stream);
     TESS_TRY(run_spmv(p, TESS_OPERATION_NONE, form, call));
-    return run_dot(p, call->w ? call->w : call->y, call->y, call->dot);
+    return tess_cuda_run_dot(p, call->w ? call->w : call->y, call->y, call->dot);
 }
 
 static tess_status spmv_dot(tess_cuda_plan *p, const tess_cuda_variant *form, double alpha,
@@ -173,13 +173,18 @@ static tess_status spmv_dot(tess_cuda_plan *p, const tess_cuda_variant *form, do
     return deliver(p, y, y_bytes, y_staged);
 }
 
+tess_status tess_cuda_run_spmv_dot(tess_cuda_plan *p, tess_cuda_call *call)
+{
+    return run_spmv_dot(p, NULL, call);
+}
+
 /* x . y or x^H y, which goes to the host's or the device's `dot`. */
 static tess_status plain_dot(tess_cuda_plan *p, cu_pointer x, cu_pointer y, void *dot)
 {
     if (tess_cuda_on_device(p->cuda, dot))
-        return run_dot(p, x, y, tess_cuda_address(dot));
+        return tess_cuda_run_dot(p, x, y, tess_cuda_address(dot));
     TESS_TRY(need_scratch(p));
-    TESS_TRY(run_dot(p, x, y, scratch_result(p)));
+    TESS_TRY(tess_cuda_run_dot(p, x, y, scratch_result(p)));
     return tess_cuda_download(p->cuda, dot, scratch_result(p), sum_bytes(p), p->stream);
 }
 

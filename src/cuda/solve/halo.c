@@ -3,6 +3,7 @@
 
 #include "cuda/driver/module.h"
 #include "cuda/kernels/support.h"
+#include "cuda/solve/form.h"
 #include "dist/parts.h"
 
 enum { THREADS = 256, SUM_THREADS = 128 };
@@ -44,7 +45,7 @@ tess_status tess_cuda_halo_meet(const tess_cuda_halo *h)
                            "meeting the other parts");
 }
 
-static tess_status record(const tess_cuda_halo *h, cu_event event, cu_stream stream)
+tess_status tess_cuda_halo_record(const tess_cuda_halo *h, cu_event event, cu_stream stream)
 {
     return TESS_CU(h->mine.cuda, cuEventRecord(event, stream));
 }
@@ -108,12 +109,12 @@ static tess_status offer(tess_cuda_halo *h, const tess_cuda_halo_call *c, tess_r
                               part->rows,   c->vectors, steps};
     h->mine.rows = c->x;
     h->mine.steps = steps;
-    TESS_TRY(record(h, h->mine.ready, stream_of(h)));
+    TESS_TRY(tess_cuda_halo_record(h, h->mine.ready, stream_of(h)));
     TESS_TRY(tess_cuda_halo_wait(h, h->copies, h->mine.ready));
     if (!h->mine.stage)
         return TESS_OK;
     TESS_TRY(move_rows(h, "pack_rows", &packing, h->copies));
-    return record(h, h->mine.packed, h->copies);
+    return tess_cuda_halo_record(h, h->mine.packed, h->copies);
 }
 
 /* The other parts' rows arrive in `in`. */
@@ -142,7 +143,7 @@ static tess_status take(tess_cuda_halo *h, int vectors)
             h->mine.cuda,
             cuMemcpyHtoDAsync(to, from, (size_t)peer->count * row_block(h, vectors), h->copies)));
     }
-    return record(h, h->mine.taken, h->copies);
+    return tess_cuda_halo_record(h, h->mine.taken, h->copies);
 }
 
 /* ---- Products ---- */
@@ -194,7 +195,7 @@ static tess_status multiply_outside(const tess_cuda_halo *h, const tess_cuda_hal
     if (h->plan->outside)
         TESS_TRY(
             tess_cuda_run_many(tess_cuda_plan_of(h->plan->outside), k, k > 1, &call, h->copies));
-    return record(h, h->arrived, h->copies);
+    return tess_cuda_halo_record(h, h->arrived, h->copies);
 }
 
 /* What the blocks of others' columns gave is added to y, and the sum of w . y goes to the mail. */
@@ -215,7 +216,7 @@ static tess_status add_outside(const tess_cuda_halo *h, const tess_cuda_halo_cal
     return tess_cuda_launch_one(h->mine.cuda, function, &launch, stream_of(h));
 }
 
-static tess_rows_steps steps_of(const tess_cuda_halo_call *c, int64_t ld)
+tess_rows_steps tess_cuda_halo_steps(const tess_cuda_halo_call *c, int64_t ld)
 {
     return c->order == TESS_ORDER_ROW_MAJOR ? (tess_rows_steps){ld, 1} : (tess_rows_steps){1, ld};
 }
@@ -224,7 +225,7 @@ static tess_status multiply_plain(tess_cuda_halo *h, const tess_cuda_halo_call *
 {
     const tess_part *part = h->plan->part;
     tess_cuda_parts parts = {0};
-    tess_status status = offer(h, c, steps_of(c, c->ldx));
+    tess_status status = offer(h, c, tess_cuda_halo_steps(c, c->ldx));
     if (status == TESS_OK)
         status = multiply_own(h, c, &parts);
     if (h->ranks)
@@ -238,7 +239,7 @@ static tess_status multiply_plain(tess_cuda_halo *h, const tess_cuda_halo_call *
     if (!h->ranks)
         TESS_TRY(wait_until_taken(h, part->sends, part->send_count));
     TESS_TRY(tess_cuda_halo_wait(h, stream_of(h), h->arrived));
-    return add_outside(h, c, steps_of(c, c->ldy), &parts);
+    return add_outside(h, c, tess_cuda_halo_steps(c, c->ldy), &parts);
 }
 
 /* This part's sums for rows of others. */
@@ -249,7 +250,7 @@ static tess_status offer_sums(tess_cuda_halo *h, const tess_cuda_halo_call *c)
                               part->rows,       1,    {1, 0}};
     const cu_pointer out = h->ranks ? h->in : h->out;
     h->mine.rows = out;
-    TESS_TRY(record(h, h->mine.ready, stream_of(h)));
+    TESS_TRY(tess_cuda_halo_record(h, h->mine.ready, stream_of(h)));
     TESS_TRY(tess_cuda_halo_wait(h, h->copies, h->mine.ready));
     if (h->plan->outside) {
         TESS_TRY(move_rows(h, "pack_rows", &packing, h->copies));
@@ -261,7 +262,7 @@ static tess_status offer_sums(tess_cuda_halo *h, const tess_cuda_halo_call *c)
                 h->mine.cuda,
                 cuMemcpyDtoHAsync(pinned, out, (size_t)part->halo * row_block(h, 1), h->copies)));
     }
-    return record(h, h->mine.packed, h->copies);
+    return tess_cuda_halo_record(h, h->mine.packed, h->copies);
 }
 
 /* Adds what part sends[i] computed for rows of this one. */
@@ -305,7 +306,7 @@ static tess_status multiply_backwards(tess_cuda_halo *h, const tess_cuda_halo_ca
     for (int i = 0; i < part->send_count; i++)
         TESS_TRY(add_sums(h, c, i));
     if (!h->ranks) {
-        TESS_TRY(record(h, h->mine.taken, stream_of(h)));
+        TESS_TRY(tess_cuda_halo_record(h, h->mine.taken, stream_of(h)));
         TESS_TRY(wait_until_taken(h, part->receives, part->receive_count));
     }
     return tess_cuda_halo_wait(h, stream_of(h), h->mine.packed);
@@ -313,7 +314,15 @@ static tess_status multiply_backwards(tess_cuda_halo *h, const tess_cuda_halo_ca
 
 tess_status tess_cuda_halo_multiply(tess_cuda_halo *h, const tess_cuda_halo_call *call)
 {
-    return call->transpose ? multiply_backwards(h, call) : multiply_plain(h, call);
+    if (call->transpose)
+        return multiply_backwards(h, call);
+    return h->form ? tess_cuda_form_multiply(h, call, TESS_OK) : multiply_plain(h, call);
+}
+
+tess_status tess_cuda_halo_skip(tess_cuda_halo *h, bool transpose, tess_status status)
+{
+    return h->form && !transpose ? tess_cuda_form_multiply(h, NULL, status)
+                                 : tess_cuda_ranks_exchange(h, transpose, status);
 }
 
 /* ---- Sums ---- */
@@ -327,7 +336,7 @@ cu_pointer tess_cuda_halo_mail(const tess_cuda_halo *h)
 static tess_status wait_for_sums(const tess_cuda_halo *h)
 {
     const int turn = h->sum_turn;
-    TESS_TRY(record(h, h->mine.posted[turn], stream_of(h)));
+    TESS_TRY(tess_cuda_halo_record(h, h->mine.posted[turn], stream_of(h)));
     TESS_TRY(tess_cuda_halo_meet(h));
     for (int r = 0; r < h->plan->part->comm.size; r++)
         if (h->all[r] != &h->mine)

@@ -26,6 +26,9 @@
  *
  * The host waits for the packing, and at a sum for the stream. Messages are in device memory where
  * the transport takes that, otherwise in pinned memory of the host.
+ *
+ * A plan of another form (dist/form.h) has other exchanges (form.h); its transposes and its sums
+ * are those of this file.
  */
 #pragma once
 
@@ -38,10 +41,13 @@ typedef struct tess_rows_steps {
     int64_t row, vector;
 } tess_rows_steps;
 
+struct tess_cuda_form; /* form.h */
+
 /* What the other parts may use of one. */
 typedef struct tess_cuda_link {
     tess_cuda *cuda;
     const tess_part *part;
+    const struct tess_cuda_form *form;
     const bool *reaches;   /* a part: whether this one's device reads that part's memory */
     cu_pointer rows;       /* what others take: x of the product under way; of a transpose, sums */
     tess_rows_steps steps; /* of `rows` */
@@ -69,8 +75,9 @@ typedef struct tess_cuda_ranks {
 typedef struct tess_cuda_halo {
     tess_part_plan *plan;
     tess_cuda_link mine;
-    tess_cuda_ranks *ranks;     /* NULL: all parts are of this process */
-    const tess_cuda_link **all; /* of all parts, this one included */
+    tess_cuda_ranks *ranks;      /* NULL: all parts are of this process */
+    struct tess_cuda_form *form; /* NULL: the plan's form is the default */
+    const tess_cuda_link **all;  /* of all parts, this one included */
     bool *reaches;
     char *met;   /* a byte a part: what threads that meet exchange */
     int vectors; /* that buffers have room for */
@@ -102,6 +109,9 @@ typedef struct tess_cuda_halo_call {
     cu_pointer w; /* 0: no dot product; else the part's w . y goes to its mail; w is not y */
 } tess_cuda_halo_call;
 tess_status tess_cuda_halo_multiply(tess_cuda_halo *halo, const tess_cuda_halo_call *call);
+/* This part has failed before a product with parts of other processes: its messages travel all the
+ * same, since others wait for them. Returns the failure, `status`. */
+tess_status tess_cuda_halo_skip(tess_cuda_halo *halo, bool transpose, tess_status status);
 
 /* Where this part's next sums go. */
 cu_pointer tess_cuda_halo_mail(const tess_cuda_halo *halo);
@@ -117,6 +127,10 @@ tess_status tess_cuda_ranks_make(tess_cuda_halo *halo);
 /* The channels between them. Collective. */
 tess_status tess_cuda_ranks_open(tess_cuda_halo *halo);
 void tess_cuda_ranks_close(tess_cuda_halo *halo);
+/* The channel's messages, when the stream's work is done; `what` is for a failure's sentence. Where
+ * `status` is a failure, the messages travel all the same, and it is returned. */
+tess_status tess_cuda_ranks_travel(tess_cuda_halo *halo, void *channel, cu_stream stream,
+                                   const char *what, tess_status status);
 /* Rows, or sums of the transpose, to and from the others. `status`: of what was put into the
  * streams before; whatever it is, the messages travel, since others wait for them. */
 tess_status tess_cuda_ranks_exchange(tess_cuda_halo *halo, bool backwards, tess_status status);
@@ -149,8 +163,12 @@ tess_status tess_cuda_halo_shared(tess_cuda_halo *halo, bool reached, size_t byt
 
 /* All threads have come as far as this one. */
 tess_status tess_cuda_halo_meet(const tess_cuda_halo *halo);
+tess_status tess_cuda_halo_record(const tess_cuda_halo *halo, cu_event event, cu_stream stream);
 /* A stream of this part waits for an event of any part. */
 tess_status tess_cuda_halo_wait(const tess_cuda_halo *halo, cu_stream stream, cu_event event);
+
+/* Of the caller's vectors. */
+tess_rows_steps tess_cuda_halo_steps(const tess_cuda_halo_call *call, int64_t ld);
 
 /* What all parts must decide alike: whether any of them says so, and the mean of their numbers. A
  * halo of NULL is one part's. */

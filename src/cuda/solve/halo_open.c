@@ -1,5 +1,5 @@
 /* Makes and frees the buffers, events and streams through which a part exchanges rows and sums. */
-#include "cuda/solve/halo.h"
+#include "cuda/solve/form.h"
 
 static tess_status allocate(const tess_cuda_halo *h, int64_t count, size_t size, cu_pointer *out)
 {
@@ -84,7 +84,9 @@ tess_status tess_cuda_halo_shared(tess_cuda_halo *h, bool reached, size_t bytes,
 static tess_status make_common(tess_cuda_halo *h)
 {
     const tess_part *part = h->plan->part;
-    const int64_t most = tess_max(part->sent_count, part->halo); /* one way or the other */
+    /* One way or the other; a form that is not the default sends all rows. */
+    const int64_t most = tess_max(tess_max(part->sent_count, part->halo),
+                                  h->form ? tess_ceil_div(part->rows, part->block) : 0);
     bool reached = true;
     for (int r = 0; r < part->comm.size; r++)
         reached = reached && h->all[r]->reaches[part->comm.rank];
@@ -162,6 +164,7 @@ void tess_cuda_halo_close(tess_cuda_halo *h)
     /* Nobody frees what another part still reads; one that has failed is not waited for. */
     if (h->all)
         (void)tess_cuda_halo_meet(h);
+    tess_cuda_form_close(h);
     tess_cuda_ranks_close(h);
     free_memory(h);
     for (size_t i = 0; i < sizeof events / sizeof *events; i++)
@@ -204,14 +207,19 @@ static tess_status make(tess_cuda_halo *h)
     if (!h->ranks)
         TESS_TRY(introduce(h));
     tess_status status = make_events(h);
-    if (status == TESS_OK)
-        status = make_buffers(h);
-    if (status == TESS_OK && !h->ranks)
-        status = find_reach(h);
+    TESS_THEN(make_buffers(h));
+    TESS_THEN(tess_cuda_form_make(h));
+    if (!h->ranks)
+        TESS_THEN(find_reach(h));
     TESS_TRY(tess_comm_agree(ctx, comm, status));
-    TESS_TRY(tess_comm_agree(ctx, comm, h->ranks ? tess_cuda_ranks_make(h) : make_common(h)));
+    status = h->ranks ? tess_cuda_ranks_make(h) : make_common(h);
+    TESS_THEN(tess_cuda_form_pin(h));
+    TESS_TRY(tess_comm_agree(ctx, comm, status));
     TESS_TRY(tess_comm_agree(ctx, comm, make_tables(h)));
-    return h->ranks ? tess_cuda_ranks_open(h) : TESS_OK;
+    if (!h->ranks)
+        return TESS_OK;
+    TESS_TRY(tess_cuda_ranks_open(h));
+    return tess_cuda_form_connect(h);
 }
 
 tess_status tess_cuda_halo_open(tess_part_plan *plan, int vectors, tess_cuda_halo **out)

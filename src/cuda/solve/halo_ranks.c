@@ -92,25 +92,30 @@ tess_status tess_cuda_ranks_agree(tess_cuda_halo *h, tess_status status)
 
 /* ---- Messages ---- */
 
-tess_status tess_cuda_ranks_exchange(tess_cuda_halo *h, bool backwards, tess_status status)
+tess_status tess_cuda_ranks_travel(tess_cuda_halo *h, void *channel, cu_stream stream,
+                                   const char *what, tess_status status)
 {
     tess_cuda *cuda = h->mine.cuda;
-    const tess_part *part = h->plan->part;
-    const tess_comm *comm = &part->comm;
-    void *channel = backwards ? h->ranks->backwards : h->ranks->channel;
+    const tess_comm *comm = &h->plan->part->comm;
     if (status == TESS_OK)
-        status = TESS_CU(cuda, cuStreamSynchronize(h->copies));
+        status = TESS_CU(cuda, cuStreamSynchronize(stream));
     const double started = tess_seconds();
     const tess_status sent = comm->start(comm->user, channel);
     const tess_status came = comm->wait(comm->user, channel);
     h->plan->times.halo += tess_seconds() - started;
     TESS_TRY(status);
-    TESS_TRY(tess_comm_check(cuda->ctx, comm, sent != TESS_OK ? sent : came,
-                             "exchanging the halo's messages"));
+    return tess_comm_check(cuda->ctx, comm, sent != TESS_OK ? sent : came, what);
+}
+
+tess_status tess_cuda_ranks_exchange(tess_cuda_halo *h, bool backwards, tess_status status)
+{
+    const tess_part *part = h->plan->part;
+    TESS_TRY(tess_cuda_ranks_travel(h, backwards ? h->ranks->backwards : h->ranks->channel,
+                                    h->copies, "exchanging the halo's messages", status));
     if (backwards || !h->ranks->pinned || part->halo == 0)
         return TESS_OK;
-    return TESS_CU(cuda, cuMemcpyHtoDAsync(h->in, h->ranks->pinned,
-                                           (size_t)part->halo * row_block(h), h->copies));
+    return TESS_CU(h->mine.cuda, cuMemcpyHtoDAsync(h->in, h->ranks->pinned,
+                                                   (size_t)part->halo * row_block(h), h->copies));
 }
 
 tess_status tess_cuda_ranks_sum(tess_cuda_halo *h, int dots, tess_status status)

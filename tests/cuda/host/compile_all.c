@@ -157,6 +157,8 @@ static void work(share *s)
     take_all(s, "finish", "finish.cu", "-DTHREADS=512 -DCOMPLEX=1");
     take_all(s, "halo", "halo.cu", "-DREAL=8 -DTHREADS=256");
     take_all(s, "halo", "halo.cu", "-DREAL=4 -DTHREADS=256");
+    take_all(s, "shuffle", "shuffle.cu", "-DREAL=8 -DTHREADS=256");
+    take_all(s, "shuffle", "shuffle.cu", "-DREAL=4 -DTHREADS=256");
     take_all(s, "sums", "sums.cu", "-DTHREADS=128 -DPARTS=64 -DDOTS=8");
     take_all(s, "rescale", "rescale.cu", "-DFROM=8 -DTO=4 -DDIVIDE=1 -DTHREADS=256");
     take_all(s, "rescale", "rescale.cu", "-DFROM=4 -DTO=8 -DDIVIDE=0 -DTHREADS=256");

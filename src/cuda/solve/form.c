@@ -1,0 +1,378 @@
+/* Products in the forms of the papers: which event orders what is in form.h. */
+#include "cuda/solve/form.h"
+
+#include "cuda/driver/module.h"
+#include "cuda/kernels/support.h"
+
+enum { THREADS = 256 };
+
+static tess_cuda_plan *own_of(const tess_cuda_halo *h)
+{
+    return tess_cuda_plan_of(h->plan->own);
+}
+
+static cu_stream stream_of(const tess_cuda_halo *h)
+{
+    return own_of(h)->stream;
+}
+
+/* Bytes of that many scalar rows of the product's vectors. */
+static size_t bytes_of(const tess_cuda_halo *h, const tess_cuda_halo_call *c, int64_t rows)
+{
+    return (size_t)rows * (size_t)c->vectors * tess_type_size(h->plan->part->type);
+}
+
+/* Where a part's piece of x or y begins in the whole. */
+static size_t piece_at(const tess_cuda_halo *h, const tess_cuda_halo_call *c, int rank)
+{
+    return bytes_of(h, c, tess_part_first_row(h->plan->part, rank));
+}
+
+static int64_t rows_of(const tess_cuda_halo *h, int rank)
+{
+    const tess_part *part = h->plan->part;
+    return part->row_ends[rank] - tess_part_first_row(part, rank);
+}
+
+static bool is_first(const tess_cuda_halo *h)
+{
+    return h->plan->part->comm.rank == 0;
+}
+
+static tess_rows_steps by_rows(const tess_cuda_halo_call *c)
+{
+    return (tess_rows_steps){c->vectors, 1};
+}
+
+static tess_status to_host(const tess_cuda_halo *h, void *to, cu_pointer from, size_t bytes)
+{
+    return bytes > 0 ? TESS_CU(h->mine.cuda, cuMemcpyDtoHAsync(to, from, bytes, stream_of(h)))
+                     : TESS_OK;
+}
+
+static tess_status to_device(const tess_cuda_halo *h, cu_pointer to, const void *from, size_t bytes)
+{
+    return bytes > 0 ? TESS_CU(h->mine.cuda, cuMemcpyHtoDAsync(to, from, bytes, stream_of(h)))
+                     : TESS_OK;
+}
+
+/* ---- The kernels ---- */
+
+/* One thread a scalar. */
+static tess_status launch(const tess_cuda_halo *h, tess_cuda_launch *run)
+{
+    char defines[64];
+    cu_function function;
+    snprintf(defines, sizeof defines, "-DREAL=%zu -DTHREADS=%d",
+             tess_type_size(h->plan->part->type), THREADS);
+    TESS_TRY(tess_cuda_helper(h->mine.cuda, "shuffle.cu", defines, run->entry, &function));
+    return tess_cuda_launch_one(h->mine.cuda, function, run, stream_of(h));
+}
+
+/* Rows of vectors that are somewhere, in steps of their own. */
+typedef struct some_rows {
+    cu_pointer at;
+    tess_rows_steps steps;
+} some_rows;
+
+/* to = from + beta to. */
+static tess_status put_rows(const tess_cuda_halo *h, int64_t rows, int vectors, some_rows from,
+                            double beta, some_rows to)
+{
+    const int64_t count = rows * vectors;
+    tess_cuda_launch run;
+    if (count == 0)
+        return TESS_OK;
+    tess_cuda_launch_start(&run, "put_rows", tess_ceil_div(count, THREADS), THREADS);
+    TESS_CUDA_POINTERS(&run, from.at, to.at);
+    TESS_CUDA_INTEGERS(&run, count, vectors, from.steps.row, from.steps.vector, to.steps.row,
+                       to.steps.vector);
+    TESS_CUDA_NUMBERS(&run, beta);
+    return launch(h, &run);
+}
+
+/* One of the two kernels that have a list and rows of `width` scalars. */
+static tess_status run_listed(const tess_cuda_halo *h, const tess_cuda_halo_call *c,
+                              const char *entry, int64_t block_rows, cu_pointer list,
+                              cu_pointer from, cu_pointer to)
+{
+    const int64_t width = (int64_t)h->plan->part->block * c->vectors, count = block_rows * width;
+    tess_cuda_launch run;
+    if (count == 0)
+        return TESS_OK;
+    tess_cuda_launch_start(&run, entry, tess_ceil_div(count, THREADS), THREADS);
+    TESS_CUDA_POINTERS(&run, list, from, to);
+    TESS_CUDA_INTEGERS(&run, count, width);
+    return launch(h, &run);
+}
+
+/* Part 0: all results become y. */
+static tess_status put_in_order(const tess_cuda_halo *h, const tess_cuda_halo_call *c)
+{
+    const tess_cuda_form *f = h->form;
+    const tess_segments *s = f->segments;
+    TESS_TRY(run_listed(h, c, "shuffle_rows", s->count, f->place, f->results,
+                        s->lambda > 0 ? f->ordered : f->y));
+    return s->lambda > 0 ? run_listed(h, c, "add_segments", s->rows, f->firsts, f->ordered, f->y)
+                         : TESS_OK;
+}
+
+/* ---- All of x ---- */
+
+/* This part's rows in the whole. */
+static tess_status put_own(const tess_cuda_halo *h, const tess_cuda_halo_call *c)
+{
+    const tess_part *part = h->plan->part;
+    return put_rows(h, part->rows, c->vectors, (some_rows){c->x, tess_cuda_halo_steps(c, c->ldx)},
+                    0, (some_rows){h->form->x + piece_at(h, c, part->comm.rank), by_rows(c)});
+}
+
+/* What others take of this part. */
+static tess_status offer(tess_cuda_halo *h, const tess_cuda_halo_call *c)
+{
+    h->mine.rows = c->x;
+    h->mine.steps = tess_cuda_halo_steps(c, c->ldx);
+    TESS_TRY(tess_cuda_halo_record(h, h->mine.ready, stream_of(h)));
+    TESS_TRY(put_own(h, c));
+    if (!h->mine.stage)
+        return TESS_OK;
+    TESS_TRY(put_rows(h, h->plan->part->rows, c->vectors, (some_rows){h->mine.rows, h->mine.steps},
+                      0, (some_rows){h->mine.stage, by_rows(c)}));
+    return tess_cuda_halo_record(h, h->mine.packed, stream_of(h));
+}
+
+static tess_status take_from(const tess_cuda_halo *h, const tess_cuda_halo_call *c, int rank)
+{
+    const tess_cuda_link *other = h->all[rank];
+    const int64_t rows = rows_of(h, rank);
+    const cu_pointer to = h->form->x + piece_at(h, c, rank);
+    if (rows == 0)
+        return TESS_OK;
+    if (h->reaches[rank]) {
+        TESS_TRY(tess_cuda_halo_wait(h, stream_of(h), other->ready));
+        return put_rows(h, rows, c->vectors, (some_rows){other->rows, other->steps}, 0,
+                        (some_rows){to, by_rows(c)});
+    }
+    TESS_TRY(tess_cuda_halo_wait(h, stream_of(h), other->packed));
+    return to_device(h, to, (const void *)(uintptr_t)other->stage, bytes_of(h, c, rows));
+}
+
+static tess_status spread(tess_cuda_halo *h, const tess_cuda_halo_call *c)
+{
+    TESS_TRY(offer(h, c));
+    TESS_TRY(tess_cuda_halo_meet(h));
+    for (int r = 0; r < h->plan->part->comm.size; r++)
+        if (h->all[r] != &h->mine)
+            TESS_TRY(take_from(h, c, r));
+    return TESS_OK;
+}
+
+/* ---- The plan's product ---- */
+
+/* The part's rows of y, whose w . y goes to the mail. */
+static tess_status multiply_rows(const tess_cuda_halo *h, const tess_cuda_halo_call *c)
+{
+    const tess_cuda_form *f = h->form;
+    tess_cuda_plan *plan = tess_cuda_plan_of(f->plan);
+    const int k = c->vectors;
+    const bool row_major = c->order == TESS_ORDER_ROW_MAJOR;
+    tess_cuda_call call = {.alpha = c->alpha,
+                           .beta = c->beta,
+                           .x = f->x,
+                           .y = c->y,
+                           .ldx = k,
+                           .ldy = c->ldy,
+                           .w = c->w,
+                           .dot = c->w ? tess_cuda_halo_mail(h) : 0};
+    if (h->plan->part->rows == 0)
+        return c->w ? tess_cuda_run_dot(own_of(h), c->w, c->y, call.dot) : TESS_OK;
+    if (c->w)
+        return tess_cuda_run_spmv_dot(plan, &call);
+    if (k == 1 || row_major)
+        return tess_cuda_run_many(plan, k, row_major, &call, stream_of(h));
+    call.beta = 0;
+    call.y = f->results;
+    call.ldy = k;
+    TESS_TRY(tess_cuda_run_many(plan, k, true, &call, stream_of(h)));
+    return put_rows(h, h->plan->part->rows, k, (some_rows){f->results, by_rows(c)}, c->beta,
+                    (some_rows){c->y, tess_cuda_halo_steps(c, c->ldy)});
+}
+
+/* The part's segments. */
+static tess_status multiply_segments(const tess_cuda_halo *h, const tess_cuda_halo_call *c)
+{
+    const tess_cuda_form *f = h->form;
+    const int k = c->vectors;
+    const tess_cuda_call call = {.alpha = c->alpha, .x = f->x, .y = f->results, .ldx = k, .ldy = k};
+    return f->plan->matrix->rows > 0
+               ? tess_cuda_run_many(tess_cuda_plan_of(f->plan), k, k > 1, &call, stream_of(h))
+               : TESS_OK;
+}
+
+static tess_status multiply_local(const tess_cuda_halo *h, const tess_cuda_halo_call *c)
+{
+    tess_cuda_plan_of(h->form->plan)->stream = stream_of(h);
+    return h->form->segments ? multiply_segments(h, c) : multiply_rows(h, c);
+}
+
+/* ---- Results ---- */
+
+/* Scalar rows of a part's segments, and of those of all parts before it. */
+static int64_t results_on(const tess_cuda_halo *h, int rank)
+{
+    const tess_part *part = h->plan->part;
+    return part->block * tess_segments_on(h->form->segments, part->comm.size, rank);
+}
+
+static int64_t results_before(const tess_cuda_halo *h, int rank)
+{
+    const tess_part *part = h->plan->part;
+    return part->block * tess_segments_before(h->form->segments, part->comm.size, rank);
+}
+
+/* Part 0 takes another part's results. */
+static tess_status collect_from(const tess_cuda_halo *h, const tess_cuda_halo_call *c, int rank)
+{
+    const tess_cuda_form *other = h->all[rank]->form;
+    const int64_t rows = results_on(h, rank);
+    const cu_pointer to = h->form->results + bytes_of(h, c, results_before(h, rank));
+    /* Also where there are none: `y` may be written when all have read it. */
+    TESS_TRY(tess_cuda_halo_wait(h, stream_of(h), other->computed));
+    if (!h->reaches[rank])
+        return to_device(h, to, other->pinned_results, bytes_of(h, c, rows));
+    return put_rows(h, rows, c->vectors, (some_rows){other->results, by_rows(c)}, 0,
+                    (some_rows){to, by_rows(c)});
+}
+
+static tess_status collect(const tess_cuda_halo *h, const tess_cuda_halo_call *c)
+{
+    for (int r = 1; r < h->plan->part->comm.size; r++)
+        TESS_TRY(collect_from(h, c, r));
+    TESS_TRY(put_in_order(h, c));
+    if (h->form->pinned_y)
+        TESS_TRY(to_host(h, h->form->pinned_y, h->form->y,
+                         bytes_of(h, c, h->form->segments->rows * h->plan->part->block)));
+    return tess_cuda_halo_record(h, h->form->in_order, stream_of(h));
+}
+
+/* The part's rows of y, from where part 0 or a message left them. */
+static tess_status take_back(const tess_cuda_halo *h, const tess_cuda_halo_call *c, cu_pointer from)
+{
+    TESS_TRY(put_rows(h, h->plan->part->rows, c->vectors, (some_rows){from, by_rows(c)}, c->beta,
+                      (some_rows){c->y, tess_cuda_halo_steps(c, c->ldy)}));
+    return c->w ? tess_cuda_run_dot(own_of(h), c->w, c->y, tess_cuda_halo_mail(h)) : TESS_OK;
+}
+
+/* ---- Products ---- */
+
+static tess_status multiply_whole(tess_cuda_halo *h, const tess_cuda_halo_call *c)
+{
+    TESS_TRY(spread(h, c));
+    TESS_TRY(tess_cuda_halo_record(h, h->mine.taken, stream_of(h)));
+    TESS_TRY(multiply_local(h, c));
+    TESS_TRY(tess_cuda_halo_meet(h));
+    for (int r = 0; r < h->plan->part->comm.size; r++)
+        if (h->all[r] != &h->mine)
+            TESS_TRY(tess_cuda_halo_wait(h, stream_of(h), h->all[r]->taken));
+    return TESS_OK;
+}
+
+static tess_status multiply_shuffled(tess_cuda_halo *h, const tess_cuda_halo_call *c)
+{
+    const int me = h->plan->part->comm.rank;
+    const tess_cuda_form *f = h->form, *first = h->all[0]->form;
+    TESS_TRY(spread(h, c));
+    TESS_TRY(multiply_local(h, c));
+    if (f->pinned_results)
+        TESS_TRY(to_host(h, f->pinned_results, f->results, bytes_of(h, c, results_on(h, me))));
+    TESS_TRY(tess_cuda_halo_record(h, f->computed, stream_of(h)));
+    TESS_TRY(tess_cuda_halo_meet(h));
+    if (is_first(h))
+        TESS_TRY(collect(h, c));
+    TESS_TRY(tess_cuda_halo_meet(h));
+    if (!is_first(h))
+        TESS_TRY(tess_cuda_halo_wait(h, stream_of(h), first->in_order));
+    const cu_pointer y = h->reaches[0] ? first->y : tess_cuda_address(first->pinned_y);
+    return take_back(h, c, y + piece_at(h, c, me));
+}
+
+/* ---- With parts of other processes ---- */
+
+static tess_status offer_by_message(const tess_cuda_halo *h, const tess_cuda_halo_call *c)
+{
+    const tess_cuda_form *f = h->form;
+    const size_t at = piece_at(h, c, h->plan->part->comm.rank);
+    TESS_TRY(put_own(h, c));
+    return f->pinned_x ? to_host(h, (char *)f->pinned_x + at, f->x + at,
+                                 bytes_of(h, c, h->plan->part->rows))
+                       : TESS_OK;
+}
+
+/* What came to pinned memory goes to the device: all but this part's own rows. */
+static tess_status take_messages(const tess_cuda_halo *h, const tess_cuda_halo_call *c)
+{
+    const tess_cuda_form *f = h->form;
+    const tess_part *part = h->plan->part;
+    const size_t own = piece_at(h, c, part->comm.rank), after = own + bytes_of(h, c, part->rows),
+                 all = bytes_of(h, c, part->row_ends[part->comm.size - 1]);
+    if (!f->pinned_x)
+        return TESS_OK;
+    TESS_TRY(to_device(h, f->x, f->pinned_x, own));
+    return to_device(h, f->x + after, (char *)f->pinned_x + after, all - after);
+}
+
+static tess_status offer_results(const tess_cuda_halo *h, const tess_cuda_halo_call *c)
+{
+    const tess_cuda_form *f = h->form;
+    return f->pinned_results && !is_first(h)
+               ? to_host(h, f->pinned_results, f->results,
+                         bytes_of(h, c, results_on(h, h->plan->part->comm.rank)))
+               : TESS_OK;
+}
+
+/* Part 0: y of the results that came. */
+static tess_status order_messages(const tess_cuda_halo *h, const tess_cuda_halo_call *c)
+{
+    const tess_cuda_form *f = h->form;
+    const int64_t block = h->plan->part->block;
+    const size_t own = bytes_of(h, c, results_on(h, 0));
+    if (f->pinned_results)
+        TESS_TRY(to_device(h, f->results + own, (char *)f->pinned_results + own,
+                           bytes_of(h, c, f->segments->count * block) - own));
+    TESS_TRY(put_in_order(h, c));
+    return f->pinned_y ? to_host(h, f->pinned_y, f->y, bytes_of(h, c, f->segments->rows * block))
+                       : TESS_OK;
+}
+
+static tess_status travel(tess_cuda_halo *h, void *channel, const char *what, tess_status status)
+{
+    return tess_cuda_ranks_travel(h, channel, stream_of(h), what, status);
+}
+
+static tess_status multiply_by_messages(tess_cuda_halo *h, const tess_cuda_halo_call *c,
+                                        tess_status status)
+{
+    const tess_cuda_form *f = h->form;
+    TESS_THEN(offer_by_message(h, c));
+    status = travel(h, f->spread, "sending x to all parts", status);
+    TESS_THEN(take_messages(h, c));
+    TESS_THEN(multiply_local(h, c));
+    if (!f->segments)
+        return status;
+    TESS_THEN(offer_results(h, c));
+    status = travel(h, f->collect, "collecting results", status);
+    if (is_first(h))
+        TESS_THEN(order_messages(h, c));
+    status = travel(h, f->back, "dealing out results", status);
+    TESS_THEN(take_back(h, c, f->pinned_y && !is_first(h) ? tess_cuda_address(f->pinned_y) : f->y));
+    return status;
+}
+
+tess_status tess_cuda_form_multiply(tess_cuda_halo *h, const tess_cuda_halo_call *c,
+                                    tess_status status)
+{
+    if (h->ranks)
+        return multiply_by_messages(h, c, status);
+    TESS_TRY(status);
+    return h->form->segments ? multiply_shuffled(h, c) : multiply_whole(h, c);
+}
