@@ -21,10 +21,10 @@ typedef struct automatic {
     tess_auto_watch watch;
 } automatic;
 
-/* The state of a solver by auto, padded or not; NULL for other solvers. */
+/* The state of a solver by auto, padded and regrouped or not; NULL for other solvers. */
 static const automatic *find_automatic(const tess_solver *solver)
 {
-    if (solver->outer == &tess_outer_padded)
+    while (solver->outer == &tess_outer_padded || solver->outer == &tess_outer_regrouped)
         solver = solver->inner;
     return solver->outer == &tess_outer_auto ? solver->outer_state : NULL;
 }
