@@ -132,6 +132,9 @@ tess_status tess_parts_set_up_pc(tess_solver *solver);
 /* auto on several parts: CG where A is symmetric with a positive diagonal, as two products with
  * random vectors tell, GMRES otherwise. Collective. */
 tess_status tess_parts_choose(tess_plan *plan, tess_solve_options *options);
+/* GMRES with factors whose pivots are replaced where they cannot be inverted: where those of
+ * tess_parts_choose cannot be made. */
+tess_status tess_parts_choose_any(tess_plan *plan, tess_solve_options *options);
 
 /* ---- iterate.c ---- */
 

@@ -102,6 +102,33 @@ static void auto_chooses_by_products_alone(void **state)
     }
 }
 
+/* Pairs of equations in the wrong order, coupled with the next pair: no diagonal is stored. */
+static tess_matrix *without_diagonal(tess_ctx *ctx, int64_t rows)
+{
+    int64_t row[64], col[64], count = 0;
+    double value[64];
+    for (int64_t i = 0; i < rows; i++) {
+        row[count] = i, col[count] = i ^ 1, value[count++] = 2 + (double)i / (double)rows;
+        if (i + 2 < rows)
+            row[count] = i, col[count] = i + 2, value[count++] = -0.5;
+    }
+    tess_matrix *A;
+    assert_int_equal(tess_matrix_from_coo(ctx, TESS_F64, rows, rows, count, row, col, value, &A),
+                     TESS_OK);
+    return A;
+}
+
+static void auto_goes_on_where_factors_cannot_be_made(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    tess_matrix *A = without_diagonal(ctx, 24);
+    for (int size = 1; size <= 4; size++) {
+        check_solve(A, NULL, size, 1, TESS_OK);
+        check_solve(A, "gmres:pc=ilu0", size, 1, TESS_ERR_MATRIX);
+    }
+    tess_matrix_destroy(A);
+}
+
 /* ---- A callback on one part stops all ---- */
 
 static int stop_at_3(void *user, int64_t iteration, double residual_now)
@@ -275,6 +302,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_methods_and_preconditioners_solve),
         cmocka_unit_test(auto_chooses_by_products_alone),
+        cmocka_unit_test(auto_goes_on_where_factors_cannot_be_made),
         cmocka_unit_test(a_callback_of_one_part_stops_all),
         cmocka_unit_test(each_part_has_its_own_levels),
         cmocka_unit_test(cycles_of_parts_may_differ),
