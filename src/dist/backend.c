@@ -257,6 +257,7 @@ static tess_status make(tess_part *part, tess_device *device, const tess_plan_op
                         .device = &p->device,
                         .matrix = part->own,
                         .all_rows = part->row_ends[part->comm.size - 1],
+                        .first_row = tess_part_first_row(part, part->comm.rank),
                         .local = p->backend.space ? device : NULL,
                         .values = part->own->values,
                         .version = part->own->version,

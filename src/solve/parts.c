@@ -115,8 +115,8 @@ tess_status tess_parts_choose(tess_plan *plan, tess_solve_options *options)
     TESS_TRY_CLEAN(plan->device->backend->agree(plan, status));
     char *x = vectors, *y = vectors + bytes, *product = vectors + 2 * bytes;
     for (int64_t i = 0; i < rows; i++) {
-        tess_put(x, A.type, i, tess_random_unit(1, (uint64_t)i));
-        tess_put(y, A.type, i, tess_random_unit(2, (uint64_t)i));
+        tess_put(x, A.type, i, tess_plan_random(plan, 1, i));
+        tess_put(y, A.type, i, tess_plan_random(plan, 2, i));
     }
     double xay = 0, yax = 0, sums[2] = {0, !positive_diagonal(&A)};
     TESS_TRY_CLEAN(probe(plan, x, y, product, &xay));

@@ -102,6 +102,54 @@ static void auto_chooses_by_products_alone(void **state)
     }
 }
 
+/* [L, to; from, L] with a band L: parts of equal rows have the same own block. */
+static tess_matrix *halves(tess_ctx *ctx, double to, double from)
+{
+    enum { HALF = 12, ROWS = 2 * HALF };
+    int64_t row[4 * ROWS], col[4 * ROWS], count = 0;
+    double value[4 * ROWS];
+    for (int64_t i = 0; i < ROWS; i++) {
+        const int64_t at = i % HALF;
+        for (int64_t j = tess_max(at - 1, 0); j <= tess_min(at + 1, HALF - 1); j++)
+            row[count] = i, col[count] = i - at + j, value[count++] = at == j ? 6 : -1;
+        row[count] = i, col[count] = (i + HALF) % ROWS, value[count++] = i < HALF ? to : from;
+    }
+    tess_matrix *A;
+    assert_int_equal(tess_matrix_from_coo(ctx, TESS_F64, ROWS, ROWS, count, row, col, value, &A),
+                     TESS_OK);
+    return A;
+}
+
+/* [L, 3; -3, L] is not symmetric, and CG does not solve it. The largest eigenvalues of [L, -3; -3,
+ * L] have vectors that differ in sign on the two parts. */
+static void parts_that_are_alike_have_vectors_that_are_not(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    static const char *const specs[] = {NULL, "cg:pc=chebyshev", "idr"};
+    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
+        tess_matrix *A = halves(ctx, i == 0 ? 3 : -3, -3);
+        dealt d = dealt_open(A, 2, 1);
+        d.firsts[1] = A->block_rows / 2;
+        dealt_check_solve(&d, specs[i], 1, TESS_OK);
+        test_team_destroy(d.team);
+        tess_matrix_destroy(A);
+    }
+}
+
+/* Fewer rows a part than IDR has shadows. */
+static void idr_takes_few_rows_a_part(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    for (uint64_t seed = 1; seed < 6; seed++) {
+        tess_matrix *A = dealt_dominant(ctx, (int64_t)seed + 1, 1, false, seed);
+        dealt d = dealt_open(A, 2, seed);
+        d.firsts[1] = A->block_rows / 2;
+        dealt_check_solve(&d, "idr:pc=jacobi", seed, TESS_OK);
+        test_team_destroy(d.team);
+        tess_matrix_destroy(A);
+    }
+}
+
 /* Pairs of equations in the wrong order, coupled with the next pair: no diagonal is stored. */
 static tess_matrix *without_diagonal(tess_ctx *ctx, int64_t rows)
 {
@@ -302,6 +350,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_methods_and_preconditioners_solve),
         cmocka_unit_test(auto_chooses_by_products_alone),
+        cmocka_unit_test(parts_that_are_alike_have_vectors_that_are_not),
+        cmocka_unit_test(idr_takes_few_rows_a_part),
         cmocka_unit_test(auto_goes_on_where_factors_cannot_be_made),
         cmocka_unit_test(a_callback_of_one_part_stops_all),
         cmocka_unit_test(each_part_has_its_own_levels),
