@@ -226,6 +226,9 @@ struct tess_backend {
     tess_status (*most)(tess_plan *plan, double *values, int count);
     /* Returns `status`, or the failure of the first part that has one, with its sentence. */
     tess_status (*agree)(tess_plan *plan, tess_status status);
+    /* The part's blocks in columns of others, with their newest values: the rest of its rows is in
+     * plan->matrix. */
+    const tess_matrix *(*outside)(const tess_plan *plan);
 
     /* ---- A plan whose parts are in this process (dist/parts.c); NULL: it has none ---- */
 

@@ -168,6 +168,12 @@ static tess_status host_values(tess_plan *plan)
     return TESS_OK;
 }
 
+static const tess_matrix *outside(const tess_plan *plan)
+{
+    const tess_part_plan *p = state_of(plan);
+    return p->new_outside ? p->new_outside : p->part->outside;
+}
+
 static void release(tess_plan *plan)
 {
     tess_part_plan *p = state_of(plan);
@@ -215,6 +221,7 @@ const tess_backend tess_part_backend = {
     .sum_most = TESS_PART_SUMS,
     .most = most,
     .agree = agree,
+    .outside = outside,
 };
 
 /* ---- Making a plan ---- */

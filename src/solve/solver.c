@@ -121,9 +121,12 @@ static tess_status make(tess_solver *solver)
         method->size(&solver->options, &vectors, &slots, &solver->cycle);
     TESS_TRY(tess_parts_set_up_pc(solver));
     tess_pc_place(&solver->pc, &vectors, &slots);
-    TESS_TRY(build(solver));
-    if (method->least_squares)
-        TESS_TRY(tess_plan_norm(solver->plan, &solver->norm));
+    tess_status status = build(solver);
+    if (method->least_squares) {
+        TESS_TRY(tess_pc_agree(solver->plan, status));
+        status = tess_plan_norm(solver->plan, &solver->norm);
+    }
+    TESS_TRY(status);
     TESS_TRY(
         TESS_ALLOC(solver->ctx, tess_reals(solver->plan->matrix->type, slots), &solver->slots));
     TESS_TRY(open_space(solver, vectors, slots, 1, &solver->space));

@@ -136,6 +136,35 @@ static void parts_that_are_alike_have_vectors_that_are_not(void **state)
     }
 }
 
+/* Without a solution: the last row is 0, and b is not. The rows of the second part are larger by
+ * 1e6; |A|, by which A^T r is judged, is that of both parts. */
+static void parts_agree_on_the_least_residual(void **state)
+{
+    enum { ROWS = 24 };
+    tess_ctx *ctx = test_ctx(state);
+    tess_matrix *A = halves(ctx, 2, 1);
+    double *values = A->values, x[ROWS] = {0}, *b = test_vector(ROWS, TESS_F64, 3);
+    for (int64_t i = 0; i < ROWS; i++)
+        for (int64_t k = A->row_offsets[i]; k < A->row_offsets[i + 1]; k++)
+            values[k] *= i < ROWS / 2 ? 1e-3 : i == ROWS - 1 ? 0 : 1e3;
+    dealt d = dealt_open(A, 2, 1);
+    d.firsts[1] = ROWS / 2;
+    d.body = dealt_solve;
+    d.spec = "lsqr:tol=1e-10";
+    d.x = b;
+    d.y = x;
+    dealt_run(&d);
+    dealt_ok(&d, 1);
+    for (int r = 0; r < d.size; r++) {
+        if (d.result[r].reason != TESS_REASON_LEAST_SQUARES)
+            fail_msg("part %d: %s", r, d.result[r].text);
+        assert_true(d.result[r].normal_residual == d.result[0].normal_residual);
+    }
+    test_team_destroy(d.team);
+    tess_matrix_destroy(A);
+    free(b);
+}
+
 /* Fewer rows a part than IDR has shadows. */
 static void idr_takes_few_rows_a_part(void **state)
 {
@@ -351,6 +380,7 @@ int main(void)
         cmocka_unit_test(all_methods_and_preconditioners_solve),
         cmocka_unit_test(auto_chooses_by_products_alone),
         cmocka_unit_test(parts_that_are_alike_have_vectors_that_are_not),
+        cmocka_unit_test(parts_agree_on_the_least_residual),
         cmocka_unit_test(idr_takes_few_rows_a_part),
         cmocka_unit_test(auto_goes_on_where_factors_cannot_be_made),
         cmocka_unit_test(a_callback_of_one_part_stops_all),
