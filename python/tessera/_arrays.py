@@ -58,8 +58,14 @@ class Vector:
         return self.leading(True) is not None or self.leading(False) is not None
 
 
+def _in_scalars(strides: tuple[int, ...], size: int) -> tuple[int, ...]:
+    """Strides in bytes as those of a Vector. Fields of records may lie a fraction of a scalar apart:
+    such a stride becomes -1, which is never contiguous."""
+    return tuple(-1 if s % size else s // size for s in strides)
+
+
 def _of_numpy(x: np.ndarray[Any, Any]) -> Vector:
-    strides = tuple(s // x.itemsize for s in x.strides)
+    strides = _in_scalars(x.strides, x.itemsize)
     return Vector(x.ctypes.data, x.shape, strides, x.dtype, None, x)
 
 
@@ -71,7 +77,7 @@ def _of_cuda_interface(x: Any, device: int) -> Vector:
     if strides is None:
         strides = tuple(int(np.prod(shape[i + 1 :], dtype=np.int64)) for i in range(len(shape)))
     else:
-        strides = tuple(s // dtype.itemsize for s in strides)
+        strides = _in_scalars(strides, dtype.itemsize)
     return Vector(int(fields["data"][0] or 0), shape, strides, dtype, device, x)
 
 
@@ -218,7 +224,7 @@ class _Cupy(Arrays):
         self.new, self.current_stream = cupy.ndarray, cupy.cuda.get_current_stream
 
     def view(self, x: Any) -> Vector:
-        strides = tuple(s // x.itemsize for s in x.strides)
+        strides = _in_scalars(x.strides, x.itemsize)
         return Vector(x.data.ptr, x.shape, strides, x.dtype, x.device.id, x)
 
     def asarray(self, x: Any, dtype: np.dtype[Any]) -> Any:

@@ -281,6 +281,23 @@ def test_read_only_and_swapped_vectors():
     assert np.array_equal(A @ np.ones(6)[::2], [1, 2, 3])
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_fields_of_records(dtype, rng):
+    """A complex field may lie one scalar and a half from the next one."""
+    real = np.dtype(dtype).char.lower()
+    S = random(rng, (7, 5), dtype)
+    A = tessera.bsr_array(S, blocksize=(1, 1))
+    for shape in [(5,), (5, 3)]:
+        records = np.zeros(shape, [("x", dtype), ("beside", real)])
+        records["x"] = vector(rng, shape, dtype)
+        close(A @ records["x"], S @ records["x"], S, records["x"])
+        x = np.ascontiguousarray(records["x"])
+        records = np.zeros((7, *shape[1:]), [("y", dtype), ("beside", real)])
+        with pytest.raises(ValueError, match="out is not contiguous"):
+            A.plan("cpu", "estimate").multiply(x, out=records["y"])
+        assert not records["beside"].any()
+
+
 @pytest.mark.parametrize("dtype", ["f8", "c16"])
 def test_other_matrices_from_one(dtype, rng):
     S = random(rng, (30, 45), dtype)

@@ -34,7 +34,8 @@ struct tess_plan {
     tess_ctx *ctx;
     tess_device *device;
     const tess_matrix *matrix;
-    int64_t all_rows; /* the matrix's, or those of all parts where it is one part's (dist/) */
+    int64_t all_rows;  /* the matrix's, or those of all parts where it is one part's (dist/) */
+    int64_t first_row; /* of a part: its first one among them; else 0 */
     tess_device
         *local;       /* of a part: that of its own block, where its vectors are; NULL: the host */
     tess_plan *block; /* of a part: the plan of its own square block; NULL: the matrix is whole */
@@ -58,6 +59,14 @@ struct tess_plan {
     char explain[4096];  /* filled by tess_plan_explain */
     tess_word turn;      /* held during a product: the last field, which stays with its plan */
 };
+
+/* A random number in (-1, 1) for a row of the plan's matrix. Parts draw those of the whole: with
+ * the same numbers on every part, vectors could not tell what is alike on two parts from what is
+ * not. */
+static inline double tess_plan_random(const tess_plan *plan, uint64_t seed, int64_t row)
+{
+    return tess_random_unit(seed, (uint64_t)(plan->first_row + row));
+}
 
 /* The plan's format, kernel and parameters are those of the plan that does its work. */
 static inline void tess_plan_name_as(tess_plan *plan, const tess_plan *worker)
@@ -217,6 +226,9 @@ struct tess_backend {
     tess_status (*most)(tess_plan *plan, double *values, int count);
     /* Returns `status`, or the failure of the first part that has one, with its sentence. */
     tess_status (*agree)(tess_plan *plan, tess_status status);
+    /* The part's blocks in columns of others, with their newest values: the rest of its rows is in
+     * plan->matrix. */
+    const tess_matrix *(*outside)(const tess_plan *plan);
 
     /* ---- A plan whose parts are in this process (dist/parts.c); NULL: it has none ---- */
 

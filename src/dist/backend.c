@@ -168,6 +168,12 @@ static tess_status host_values(tess_plan *plan)
     return TESS_OK;
 }
 
+static const tess_matrix *outside(const tess_plan *plan)
+{
+    const tess_part_plan *p = state_of(plan);
+    return p->new_outside ? p->new_outside : p->part->outside;
+}
+
 static void release(tess_plan *plan)
 {
     tess_part_plan *p = state_of(plan);
@@ -215,6 +221,7 @@ const tess_backend tess_part_backend = {
     .sum_most = TESS_PART_SUMS,
     .most = most,
     .agree = agree,
+    .outside = outside,
 };
 
 /* ---- Making a plan ---- */
@@ -257,6 +264,7 @@ static tess_status make(tess_part *part, tess_device *device, const tess_plan_op
                         .device = &p->device,
                         .matrix = part->own,
                         .all_rows = part->row_ends[part->comm.size - 1],
+                        .first_row = tess_part_first_row(part, part->comm.rank),
                         .local = p->backend.space ? device : NULL,
                         .values = part->own->values,
                         .version = part->own->version,

@@ -86,6 +86,8 @@ static tess_status convert(tess_ctx *ctx, const tess_matrix *A, int32_t r, int32
     tess_counts_to_offsets(B->row_offsets, B->block_rows);
     TESS_TRY_CLEAN(tess_matrix_allocate_blocks(B, B->row_offsets[B->block_rows]));
     tess_parallel(ctx, ctx->threads, convert_share, &job);
+    if (r == A->block_height)
+        TESS_TRY_CLEAN(tess_matrix_copy_coordinates(A, B));
 cleanup:
     tess_free(ctx, cursors);
     return TESS_DELIVER(status, B, tess_matrix_destroy, out);

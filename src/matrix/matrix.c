@@ -81,13 +81,26 @@ void tess_matrix_copy_pattern(const tess_matrix *A, int64_t *row_offsets, int32_
         memcpy(columns, A->columns, (size_t)A->blocks * sizeof *columns);
 }
 
+tess_status tess_matrix_copy_coordinates(const tess_matrix *A, tess_matrix *B)
+{
+    const int64_t count = A->block_rows * A->dimensions;
+    if (!A->coordinates)
+        return TESS_OK;
+    TESS_TRY(TESS_ALLOC(B->ctx, count, &B->coordinates));
+    memcpy(B->coordinates, A->coordinates, (size_t)count * sizeof *B->coordinates);
+    B->dimensions = A->dimensions;
+    return TESS_OK;
+}
+
 tess_status tess_matrix_same_pattern(tess_ctx *ctx, const tess_matrix *A, tess_type type,
                                      tess_matrix **out)
 {
+    tess_matrix *B;
     TESS_TRY(tess_matrix_allocate(ctx, type, A->rows, A->cols, A->block_height, A->block_width,
-                                  A->blocks, out));
-    tess_matrix_copy_pattern(A, (*out)->row_offsets, (*out)->columns);
-    return TESS_OK;
+                                  A->blocks, &B));
+    tess_matrix_copy_pattern(A, B->row_offsets, B->columns);
+    const tess_status status = tess_matrix_copy_coordinates(A, B);
+    return TESS_DELIVER(status, B, tess_matrix_destroy, out);
 }
 
 tess_status tess_matrix_allocate_blocks(tess_matrix *A, int64_t blocks)

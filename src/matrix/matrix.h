@@ -44,7 +44,10 @@ tess_status tess_matrix_allocate(tess_ctx *ctx, tess_type type, int64_t rows, in
                                  int32_t block_height, int32_t block_width, int64_t blocks,
                                  tess_matrix **out);
 
-/* A matrix of A's sizes and pattern, the values uninitialised. */
+/* B, which has A's block rows, gets A's coordinates where they are known. */
+tess_status tess_matrix_copy_coordinates(const tess_matrix *A, tess_matrix *B);
+
+/* A matrix of A's sizes, pattern and coordinates, the values uninitialised. */
 tess_status tess_matrix_same_pattern(tess_ctx *ctx, const tess_matrix *A, tess_type type,
                                      tess_matrix **out);
 void tess_matrix_copy_pattern(const tess_matrix *A, int64_t *row_offsets, int32_t *columns);

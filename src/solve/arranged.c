@@ -9,7 +9,8 @@
  * caller's system is small. An x is kept only where that residual is smaller than before.
  *
  * With pc=ilut,pivot= the columns are exchanged while the factors are computed. Those exchanges
- * become part of the arrangement, and the inner solver takes the factors as they are.
+ * become part of the arrangement, and the inner solver takes the factors as they are. Of several
+ * parts each factors its own block of B instead.
  */
 #include "matrix/arrange/arrange.h"
 #include "solve/direct/direct.h"
@@ -98,6 +99,7 @@ static tess_status make_from(tess_solver *solver, const tess_matrix *A, arranged
 {
     tess_solve_options inner = solver->options;
     const tess_plan_options quick = {.effort = TESS_EFFORT_ESTIMATE};
+    const bool whole = !solver->plan->device->backend->each_part;
     tess_fill fill = {.ctx = solver->ctx};
     tess_status status;
     TESS_TRY(tess_arrangement_open(solver->ctx, A, &a->arrangement));
@@ -110,7 +112,7 @@ static tess_status make_from(tess_solver *solver, const tess_matrix *A, arranged
     inner.order = TESS_ORDER_NONE;
     inner.trusting = true;
     inner.atol = 0;
-    inner.pc.given = inner.pc.pivot > 0 ? &fill : NULL;
+    inner.pc.given = inner.pc.pivot > 0 && whole ? &fill : NULL;
     inner.pc.pivot = 0;
     TESS_TRY_CLEAN(tess_solver_open(a->plan, &inner, &a->solver));
     a->solver->options.pc.given = a->solver->pc.options.given = NULL; /* taken over */

@@ -21,10 +21,10 @@ typedef struct automatic {
     tess_auto_watch watch;
 } automatic;
 
-/* The state of a solver by auto, padded or not; NULL for other solvers. */
+/* The state of a solver by auto, padded and regrouped or not; NULL for other solvers. */
 static const automatic *find_automatic(const tess_solver *solver)
 {
-    if (solver->outer == &tess_outer_padded)
+    while (solver->outer == &tess_outer_padded || solver->outer == &tess_outer_regrouped)
         solver = solver->inner;
     return solver->outer == &tess_outer_auto ? solver->outer_state : NULL;
 }
@@ -51,8 +51,9 @@ static tess_status look(tess_solver *solver)
     const tess_matrix A = tess_plan_present(plan);
     TESS_TRY(tess_look_at_matrix(solver->ctx, &A, a->zero, &a->look));
     a->look.square = !solver->options.padded;
-    a->count =
-        tess_make_ladder(&a->look, plan->device->threads > 0, solver->options.memory, a->rungs);
+    /* Complete factors need the host, and the whole matrix on one part. */
+    const bool factors = plan->device->threads > 0 && !plan->device->backend->each_part;
+    a->count = tess_make_ladder(&a->look, factors, solver->options.memory, a->rungs);
     if (a->look.zero_columns > 0 && a->look.square)
         tess_log(solver->ctx, "auto: %lld columns of A are 0, the first is %lld: x is not unique",
                  (long long)a->look.zero_columns, (long long)a->look.zero_column);

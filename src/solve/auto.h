@@ -35,8 +35,8 @@ typedef struct tess_rung {
 
 /* A has its present values. `zero`: a flag a row, set for those that are 0. */
 tess_status tess_look_at_matrix(tess_ctx *ctx, const tess_matrix *A, bool *zero, tess_look_at *out);
-/* The rungs for such a matrix on a processor or another device; returns how many. */
-int tess_make_ladder(const tess_look_at *look, bool host, double memory, tess_rung *rungs);
+/* The rungs for such a matrix, with complete factors or without; returns how many. */
+int tess_make_ladder(const tess_look_at *look, bool factors, double memory, tess_rung *rungs);
 
 /* ---- auto_watch.c ---- */
 

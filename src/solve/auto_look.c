@@ -199,11 +199,11 @@ static void add_complex(const tess_look_at *look, ladder *to)
     add(to, TESS_FOR_ANY, VECTORS, 1000, "no preconditioner", "gmres:restart=200");
 }
 
-int tess_make_ladder(const tess_look_at *look, bool host, double memory, tess_rung *rungs)
+int tess_make_ladder(const tess_look_at *look, bool factors, double memory, tess_rung *rungs)
 {
     static const char arranged[] = "gmres:restart=60,pc=ilut,pivot=0.1,scale=match,order=rcm";
     static const char least[] = "lsqr:scale=equilibrate";
-    const bool direct = host && tess_direct_available(NULL, false) == TESS_OK,
+    const bool direct = factors && tess_direct_available(NULL, false) == TESS_OK,
                small = look->rows <= SMALL;
     char spec[TESS_SPEC_MAX];
     ladder to = {.rungs = rungs};

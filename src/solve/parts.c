@@ -87,6 +87,23 @@ static bool positive_diagonal(const tess_matrix *A)
     return true;
 }
 
+/* The spec, with the tolerances that were asked for. */
+static tess_status take_spec(tess_ctx *ctx, const char *spec, tess_solve_options *options)
+{
+    tess_solve_options chosen;
+    TESS_TRY(tess_solve_options_parse(ctx, spec, &chosen));
+    chosen.tol = options->tol;
+    chosen.atol = options->atol;
+    chosen.max = options->max;
+    *options = chosen;
+    return TESS_OK;
+}
+
+tess_status tess_parts_choose_any(tess_plan *plan, tess_solve_options *options)
+{
+    return take_spec(plan->ctx, "gmres:pc=ilut,restart=60", options);
+}
+
 tess_status tess_parts_choose(tess_plan *plan, tess_solve_options *options)
 {
     const tess_matrix A = tess_plan_present(plan);
@@ -98,8 +115,8 @@ tess_status tess_parts_choose(tess_plan *plan, tess_solve_options *options)
     TESS_TRY_CLEAN(plan->device->backend->agree(plan, status));
     char *x = vectors, *y = vectors + bytes, *product = vectors + 2 * bytes;
     for (int64_t i = 0; i < rows; i++) {
-        tess_put(x, A.type, i, tess_random_unit(1, (uint64_t)i));
-        tess_put(y, A.type, i, tess_random_unit(2, (uint64_t)i));
+        tess_put(x, A.type, i, tess_plan_random(plan, 1, i));
+        tess_put(y, A.type, i, tess_plan_random(plan, 2, i));
     }
     double xay = 0, yax = 0, sums[2] = {0, !positive_diagonal(&A)};
     TESS_TRY_CLEAN(probe(plan, x, y, product, &xay));
@@ -113,13 +130,8 @@ tess_status tess_parts_choose(tess_plan *plan, tess_solve_options *options)
     const double rounding = A.type == TESS_F64 ? 1e-10 : 1e-4;
     const double apart = (xay - yax) * (xay - yax);
     const bool symmetric = apart <= rounding * rounding * squares * sums[0];
-    tess_solve_options chosen;
-    TESS_TRY_CLEAN(tess_solve_options_parse(
-        plan->ctx, symmetric && sums[1] == 0 ? "cg:pc=ic0" : "gmres:pc=ilu0,restart=60", &chosen));
-    chosen.tol = options->tol;
-    chosen.atol = options->atol;
-    chosen.max = options->max;
-    *options = chosen;
+    TESS_TRY_CLEAN(take_spec(
+        plan->ctx, symmetric && sums[1] == 0 ? "cg:pc=ic0" : "gmres:pc=ilu0,restart=60", options));
 cleanup:
     tess_free(plan->ctx, vectors);
     return status;

@@ -221,12 +221,30 @@ tess_status tess_rounds_residual(tess_rounds *f, const void *b, const void *x, v
     return TESS_OK;
 }
 
+static double norm_of_matrix(const tess_matrix *A)
+{
+    return norm_of_values(A->values, A->type, tess_matrix_stored(A));
+}
+
+/* The norm of all parts' rows, the same bits on each of them. */
+static tess_status norm_of_parts(tess_plan *plan, double *norm)
+{
+    const tess_backend *backend = plan->device->backend;
+    const double rows = hypot(*norm, norm_of_matrix(backend->outside(plan)));
+    double largest = rows;
+    TESS_TRY(backend->most(plan, &largest, 1));
+    double square = largest > 0 ? (rows / largest) * (rows / largest) : 0;
+    TESS_TRY(backend->sum(plan, &square, 1));
+    *norm = largest * sqrt(square);
+    return TESS_OK;
+}
+
 tess_status tess_plan_norm(tess_plan *plan, double *norm)
 {
     TESS_TRY(tess_plan_host_values(plan));
     const tess_matrix A = tess_plan_present(plan);
-    *norm = norm_of_values(A.values, A.type, tess_matrix_stored(&A));
-    return TESS_OK;
+    *norm = norm_of_matrix(&A);
+    return tess_plan_is_part(plan) ? norm_of_parts(plan, norm) : TESS_OK;
 }
 
 /* |A^T r| / (|A| |r|). */

@@ -132,6 +132,9 @@ tess_status tess_parts_set_up_pc(tess_solver *solver);
 /* auto on several parts: CG where A is symmetric with a positive diagonal, as two products with
  * random vectors tell, GMRES otherwise. Collective. */
 tess_status tess_parts_choose(tess_plan *plan, tess_solve_options *options);
+/* GMRES with factors whose pivots are replaced where they cannot be inverted: where those of
+ * tess_parts_choose cannot be made. */
+tess_status tess_parts_choose_any(tess_plan *plan, tess_solve_options *options);
 
 /* ---- iterate.c ---- */
 
@@ -142,7 +145,8 @@ tess_status tess_history_put(tess_solver *solver, int64_t at, double residual);
 void tess_system_converged(tess_system *system, double norm, int64_t iterations);
 /* Ends it with TESS_REASON_LEAST_SQUARES; normal is |A^T r| / (|A| |r|). */
 void tess_system_least(tess_system *system, double norm, double normal, int64_t iterations);
-/* |A|, the root of the sum of all squares, of the plan's present values. */
+/* |A|, the root of the sum of all squares, of the plan's present values. Of a part it is that of
+ * the whole matrix: collective. */
 tess_status tess_plan_norm(tess_plan *plan, double *norm);
 
 /* Solves the k systems of the arguments of tess_solver_solve_many, k at most space.systems. */

@@ -121,9 +121,12 @@ static tess_status make(tess_solver *solver)
         method->size(&solver->options, &vectors, &slots, &solver->cycle);
     TESS_TRY(tess_parts_set_up_pc(solver));
     tess_pc_place(&solver->pc, &vectors, &slots);
-    TESS_TRY(build(solver));
-    if (method->least_squares)
-        TESS_TRY(tess_plan_norm(solver->plan, &solver->norm));
+    tess_status status = build(solver);
+    if (method->least_squares) {
+        TESS_TRY(tess_pc_agree(solver->plan, status));
+        status = tess_plan_norm(solver->plan, &solver->norm);
+    }
+    TESS_TRY(status);
     TESS_TRY(
         TESS_ALLOC(solver->ctx, tess_reals(solver->plan->matrix->type, slots), &solver->slots));
     TESS_TRY(open_space(solver, vectors, slots, 1, &solver->space));
@@ -139,6 +142,22 @@ static tess_status prepare(tess_solver *solver)
     if (solver->outer)
         return solver->outer->open(solver);
     return solver->options.pc.ops->takes_modes ? TESS_OK : make(solver);
+}
+
+/* auto on a part: what is chosen by the matrix, or what never fails for its pivots. All parts see
+ * the same status. */
+static tess_status prepare_automatic(tess_solver *solver)
+{
+    TESS_TRY(tess_parts_choose(solver->plan, &solver->options));
+    const tess_kept_error kept = tess_error_keep(solver->ctx);
+    const tess_status status = prepare(solver);
+    if (status != TESS_ERR_MATRIX)
+        return status;
+    tess_log(solver->ctx, "auto: %s", tess_ctx_error(solver->ctx));
+    tess_error_restore(solver->ctx, &kept);
+    tess_solver_unmake(solver);
+    TESS_TRY(tess_parts_choose_any(solver->plan, &solver->options));
+    return prepare(solver);
 }
 
 tess_status tess_solver_set_up(tess_solver *solver)
@@ -221,13 +240,10 @@ tess_status tess_solver_open(tess_plan *plan, const tess_solve_options *options,
     solver->options = *options;
     solver->pc.ctx = plan->ctx;
     solver->updates = plan->updates;
-    tess_status status = TESS_OK;
-    if (tess_plan_is_part(plan) && options->automatic)
-        status = tess_parts_choose(plan, &solver->options);
+    tess_status status = tess_parts_check(plan, &solver->options);
     if (status == TESS_OK)
-        status = tess_parts_check(plan, &solver->options);
-    if (status == TESS_OK)
-        status = prepare(solver);
+        status = tess_plan_is_part(plan) && options->automatic ? prepare_automatic(solver)
+                                                               : prepare(solver);
     status = tess_pc_agree(plan, status);
     if (status != TESS_OK) {
         tess_solver_destroy(solver);

@@ -125,6 +125,9 @@ Without a method and a preconditioner, solvers are tried until one solves the sy
   $ tessera solve gen:elasticity:n=4 --device ref --method auto --options budget=0 >/dev/null
   2> tessera: not solved: the time of auto is spent (attempts: 0, iterations: 0); the best x has |b - Ax|/|b| = 1: allow more by budget=
   [1]
+  $ tessera solve gen:elasticity:n=4 --device ref --options memory=1,budget=0 >/dev/null
+  2> tessera: not solved: the time of auto is spent (attempts: 0, iterations: 0); the best x has |b - Ax|/|b| = 1: allow more by budget=
+  [1]
   $ tessera solve gen:elasticity:n=4 --device ref --method auto --pc ilu0
   2> tessera: auto: unknown key 'pc' (one of: tol, atol, max, budget, memory)
   [2]

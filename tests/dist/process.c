@@ -102,9 +102,13 @@ static void solvers_run_in_every_form(void **state)
 static void whole_matrix_options_work(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
-    static const char *const specs[] = {"auto", "auto:tol=1e-9", "cg:pc=jacobi,inner=f32",
+    static const char *const specs[] = {"auto",
+                                        "auto:tol=1e-9",
+                                        "cg:pc=jacobi,inner=f32",
                                         "bicgstab:pc=ilu0,scale=equilibrate",
-                                        "gmres:pc=ilu0,order=rcm"};
+                                        "gmres:pc=ilu0,order=rcm",
+                                        "gmres:pc=ilut,pivot=0.1",
+                                        "gmres:pc=ilut,pivot=1,scale=match,order=rcm"};
     for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
         tess_matrix *S = dealt_dominant(ctx, 24, 3, true, i),
                     *U = dealt_dominant(ctx, 24, 3, false, i);

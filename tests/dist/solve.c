@@ -102,6 +102,110 @@ static void auto_chooses_by_products_alone(void **state)
     }
 }
 
+/* [L, to; from, L] with a band L: parts of equal rows have the same own block. */
+static tess_matrix *halves(tess_ctx *ctx, double to, double from)
+{
+    enum { HALF = 12, ROWS = 2 * HALF };
+    int64_t row[4 * ROWS], col[4 * ROWS], count = 0;
+    double value[4 * ROWS];
+    for (int64_t i = 0; i < ROWS; i++) {
+        const int64_t at = i % HALF;
+        for (int64_t j = tess_max(at - 1, 0); j <= tess_min(at + 1, HALF - 1); j++)
+            row[count] = i, col[count] = i - at + j, value[count++] = at == j ? 6 : -1;
+        row[count] = i, col[count] = (i + HALF) % ROWS, value[count++] = i < HALF ? to : from;
+    }
+    tess_matrix *A;
+    assert_int_equal(tess_matrix_from_coo(ctx, TESS_F64, ROWS, ROWS, count, row, col, value, &A),
+                     TESS_OK);
+    return A;
+}
+
+/* [L, 3; -3, L] is not symmetric, and CG does not solve it. The largest eigenvalues of [L, -3; -3,
+ * L] have vectors that differ in sign on the two parts. */
+static void parts_that_are_alike_have_vectors_that_are_not(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    static const char *const specs[] = {NULL, "cg:pc=chebyshev", "idr"};
+    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
+        tess_matrix *A = halves(ctx, i == 0 ? 3 : -3, -3);
+        dealt d = dealt_open(A, 2, 1);
+        d.firsts[1] = A->block_rows / 2;
+        dealt_check_solve(&d, specs[i], 1, TESS_OK);
+        test_team_destroy(d.team);
+        tess_matrix_destroy(A);
+    }
+}
+
+/* Without a solution: the last row is 0, and b is not. The rows of the second part are larger by
+ * 1e6; |A|, by which A^T r is judged, is that of both parts. */
+static void parts_agree_on_the_least_residual(void **state)
+{
+    enum { ROWS = 24 };
+    tess_ctx *ctx = test_ctx(state);
+    tess_matrix *A = halves(ctx, 2, 1);
+    double *values = A->values, x[ROWS] = {0}, *b = test_vector(ROWS, TESS_F64, 3);
+    for (int64_t i = 0; i < ROWS; i++)
+        for (int64_t k = A->row_offsets[i]; k < A->row_offsets[i + 1]; k++)
+            values[k] *= i < ROWS / 2 ? 1e-3 : i == ROWS - 1 ? 0 : 1e3;
+    dealt d = dealt_open(A, 2, 1);
+    d.firsts[1] = ROWS / 2;
+    d.body = dealt_solve;
+    d.spec = "lsqr:tol=1e-10";
+    d.x = b;
+    d.y = x;
+    dealt_run(&d);
+    dealt_ok(&d, 1);
+    for (int r = 0; r < d.size; r++) {
+        if (d.result[r].reason != TESS_REASON_LEAST_SQUARES)
+            fail_msg("part %d: %s", r, d.result[r].text);
+        assert_true(d.result[r].normal_residual == d.result[0].normal_residual);
+    }
+    test_team_destroy(d.team);
+    tess_matrix_destroy(A);
+    free(b);
+}
+
+/* Fewer rows a part than IDR has shadows. */
+static void idr_takes_few_rows_a_part(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    for (uint64_t seed = 1; seed < 6; seed++) {
+        tess_matrix *A = dealt_dominant(ctx, (int64_t)seed + 1, 1, false, seed);
+        dealt d = dealt_open(A, 2, seed);
+        d.firsts[1] = A->block_rows / 2;
+        dealt_check_solve(&d, "idr:pc=jacobi", seed, TESS_OK);
+        test_team_destroy(d.team);
+        tess_matrix_destroy(A);
+    }
+}
+
+/* Pairs of equations in the wrong order, coupled with the next pair: no diagonal is stored. */
+static tess_matrix *without_diagonal(tess_ctx *ctx, int64_t rows)
+{
+    int64_t row[64], col[64], count = 0;
+    double value[64];
+    for (int64_t i = 0; i < rows; i++) {
+        row[count] = i, col[count] = i ^ 1, value[count++] = 2 + (double)i / (double)rows;
+        if (i + 2 < rows)
+            row[count] = i, col[count] = i + 2, value[count++] = -0.5;
+    }
+    tess_matrix *A;
+    assert_int_equal(tess_matrix_from_coo(ctx, TESS_F64, rows, rows, count, row, col, value, &A),
+                     TESS_OK);
+    return A;
+}
+
+static void auto_goes_on_where_factors_cannot_be_made(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    tess_matrix *A = without_diagonal(ctx, 24);
+    for (int size = 1; size <= 4; size++) {
+        check_solve(A, NULL, size, 1, TESS_OK);
+        check_solve(A, "gmres:pc=ilu0", size, 1, TESS_ERR_MATRIX);
+    }
+    tess_matrix_destroy(A);
+}
+
 /* ---- A callback on one part stops all ---- */
 
 static int stop_at_3(void *user, int64_t iteration, double residual_now)
@@ -275,6 +379,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_methods_and_preconditioners_solve),
         cmocka_unit_test(auto_chooses_by_products_alone),
+        cmocka_unit_test(parts_that_are_alike_have_vectors_that_are_not),
+        cmocka_unit_test(parts_agree_on_the_least_residual),
+        cmocka_unit_test(idr_takes_few_rows_a_part),
+        cmocka_unit_test(auto_goes_on_where_factors_cannot_be_made),
         cmocka_unit_test(a_callback_of_one_part_stops_all),
         cmocka_unit_test(each_part_has_its_own_levels),
         cmocka_unit_test(cycles_of_parts_may_differ),

@@ -141,6 +141,22 @@ static void singular_systems_are_solved_where_they_can_be(void **state)
     problem_close(&p);
 }
 
+static void nothing_is_tried_that_parts_refuse(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    problem p = problem_open(ctx, problem_matrix(ctx, 40, 1, false, TESS_F64, 3), "cpu:1,1");
+    tess_solver *solver;
+    tess_result result;
+    assert_int_equal(tess_solver_create(p.plan, "auto", &solver), TESS_OK);
+    assert_int_equal(tess_solver_solve(solver, p.b, p.x, &result), TESS_OK);
+    assert_int_equal(result.reason, TESS_REASON_CONVERGED);
+    for (int i = 0; tess_solver_attempt(solver, i); i++)
+        if (strstr(tess_solver_attempt(solver, i), "needs the whole matrix"))
+            fail_msg("tried %s", tess_solver_attempt(solver, i));
+    tess_solver_destroy(solver);
+    problem_close(&p);
+}
+
 static void faults_of_the_matrix_are_named_before_any_work(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
@@ -284,6 +300,7 @@ int main(void)
         cmocka_unit_test(systems_of_any_magnitude_are_solved),
         cmocka_unit_test(every_rung_solves_a_system_alone),
         cmocka_unit_test(singular_systems_are_solved_where_they_can_be),
+        cmocka_unit_test(nothing_is_tried_that_parts_refuse),
         cmocka_unit_test(faults_of_the_matrix_are_named_before_any_work),
         cmocka_unit_test(a_stopped_solve_returns_the_best_x),
         cmocka_unit_test(a_solver_goes_straight_to_what_has_worked),

@@ -77,6 +77,23 @@ static void solve_with(hidden_problem *h, const char *spec)
     check_solution(h, spec, &result, h->x);
 }
 
+static void attempts_of_auto_are_told(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    hidden_problem h = open_hidden(ctx, true);
+    tess_solver *solver;
+    tess_result result;
+    assert_int_equal(tess_solver_create(h.plan, "auto", &solver), TESS_OK);
+    assert_null(tess_solver_spec(solver));
+    assert_int_equal(tess_solver_solve(solver, h.b, h.x, &result), TESS_OK);
+    check_solution(&h, "auto", &result, h.x);
+    assert_non_null(tess_solver_attempt(solver, 0));
+    assert_non_null(tess_solver_spec(solver));
+    assert_non_null(strstr(tess_solver_attempt(solver, 0), "CONVERGED"));
+    tess_solver_destroy(solver);
+    close_hidden(&h);
+}
+
 static void methods_solve_in_the_inner_order(void **state)
 {
     static const char *const specs[] = {"cg:tol=1e-10",
@@ -284,6 +301,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(methods_solve_in_the_inner_order),
+        cmocka_unit_test(attempts_of_auto_are_told),
         cmocka_unit_test(several_systems_and_new_values),
         cmocka_unit_test(products_take_vectors_of_either_memory),
         cmocka_unit_test(the_callers_preconditioner_sees_the_callers_numbering),

@@ -253,6 +253,34 @@ static void matrices_without_rows_or_columns_convert(void **state)
     }
 }
 
+static void check_places(const char *made, const tess_matrix *A, const tess_matrix *B)
+{
+    if (!B->coordinates || B->dimensions != A->dimensions)
+        fail_msg("%s: the coordinates are lost", made);
+    assert_memory_equal(B->coordinates, A->coordinates,
+                        (size_t)(A->block_rows * A->dimensions) * sizeof *A->coordinates);
+}
+
+/* Another type, and the blocks that A has, leave its block rows where they lie. */
+static void coordinates_stay_with_their_block_rows(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    tess_matrix *A, *B;
+    assert_int_equal(tess_matrix_generate(ctx, "elasticity:n=2", &A, NULL), TESS_OK);
+    for (int type = TESS_F64; type <= TESS_C32; type++) {
+        assert_int_equal(tess_matrix_to_type(ctx, A, (tess_type)type, &B), TESS_OK);
+        check_places(tess_type_name((tess_type)type), A, B);
+        tess_matrix_destroy(B);
+    }
+    assert_int_equal(tess_matrix_to_blocks(ctx, A, &(tess_blocking){3, 3}, &B), TESS_OK);
+    check_places("3 x 3", A, B);
+    tess_matrix_destroy(B);
+    assert_int_equal(tess_matrix_to_blocks(ctx, A, &(tess_blocking){2, 2}, &B), TESS_OK);
+    assert_null(B->coordinates);
+    tess_matrix_destroy(B);
+    tess_matrix_destroy(A);
+}
+
 static void the_block_size_is_detected_when_not_given(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
@@ -353,6 +381,7 @@ int main(void)
         cmocka_unit_test(coordinates_round_trip),
         cmocka_unit_test(blocks_and_csr_multiply_alike),
         cmocka_unit_test(matrices_without_rows_or_columns_convert),
+        cmocka_unit_test(coordinates_stay_with_their_block_rows),
         cmocka_unit_test(the_block_size_is_detected_when_not_given),
         cmocka_unit_test(any_number_of_threads_gives_the_same_bits),
         cmocka_unit_test(a_failed_allocation_leaves_nothing_behind),

@@ -64,13 +64,29 @@ static int find_symmetry(cli_app *app, const tess_matrix *A, bool *symmetric)
     return EXIT_DONE;
 }
 
-/* What is not said is found by auto. With a method or pc alone, the other is cg for a symmetric
- * matrix and bicgstab for others, or block-Jacobi where there are square blocks. */
+/* Whether all of --options are keys that auto takes. */
+static bool suits_auto(const char *keys)
+{
+    static const char *const taken[] = {"tol=", "atol=", "max=", "budget=", "memory="};
+    for (const char *at = keys; at; at = strchr(at, ',')) {
+        bool found = false;
+        at += *at == ',';
+        for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
+            found |= strncmp(at, taken[i], strlen(taken[i])) == 0;
+        if (!found)
+            return false;
+    }
+    return true;
+}
+
+/* What is not said is found by auto. With a method or pc alone, or keys of them, the other is cg
+ * for a symmetric matrix and bicgstab for others, or block-Jacobi where there are square blocks. */
 static int make_spec(cli_app *app, const solve_options *options, solve_run *r)
 {
     const tess_matrix_view view = view_of(r->matrix), *A = &view;
     const char *method = options->method;
-    const bool automatic = method ? strcmp(method, "auto") == 0 : !options->pc && !options->more;
+    const bool automatic =
+        method ? strcmp(method, "auto") == 0 : !options->pc && suits_auto(options->more);
     if (!method && !automatic) {
         bool symmetric = false;
         TRY_EXIT(find_symmetry(app, r->matrix, &symmetric));

@@ -145,8 +145,9 @@ static tess_status begin(tess_solver *solver, int system)
     TESS_TRY(tess_alloc_bytes(solver->ctx, space->rows, tess_type_size(space->type), &shadow));
     for (int i = 0; i < SHADOWS && status == TESS_OK; i++) {
         for (int64_t k = 0; k < space->rows; k++)
-            tess_put_complex(shadow, space->type, k,
-                             (tess_complex){tess_random_unit(17 + (uint64_t)i, (uint64_t)k), 0});
+            tess_put_complex(
+                shadow, space->type, k,
+                (tess_complex){tess_plan_random(solver->plan, 17 + (uint64_t)i, k), 0});
         status = space->ops->upload(space, P + i, system, shadow);
     }
     tess_free(solver->ctx, shadow);

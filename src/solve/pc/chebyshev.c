@@ -80,7 +80,7 @@ static tess_status estimate(tess_plan *plan, const tess_diagonal *d, double *lar
         status = tess_alloc_bytes(plan->ctx, A->rows, size, &y);
     TESS_TRY_CLEAN(tess_pc_agree(plan, status));
     for (int64_t i = 0; i < A->rows; i++)
-        tess_put(y, A->type, i, tess_random_unit(5, (uint64_t)i));
+        tess_put(y, A->type, i, tess_plan_random(plan, 5, i));
     double norm;
     TESS_TRY_CLEAN(scale_and_normalise(plan, d, y, x, &norm));
     for (int step = 0; step < POWER_STEPS; step++) {

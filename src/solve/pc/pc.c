@@ -46,7 +46,9 @@ static tess_status check_traits(const tess_plan *plan, const tess_pc_options *op
 
 const char *tess_pc_without_pivots(const tess_pc *pc)
 {
-    return tess_is_complex(pc->vector_type) ? "pc=none" : "pc=ilut,pivot=0.1";
+    return tess_is_complex(pc->vector_type) ? "pc=none"
+           : pc->part                       ? "pc=ilut"
+                                            : "pc=ilut,pivot=0.1";
 }
 
 tess_matrix tess_plan_present(const tess_plan *plan)
@@ -129,6 +131,7 @@ tess_status tess_pc_set_up(tess_plan *plan, const tess_pc_options *options, tess
         .ops = options->ops,
         .options = *options,
         .vector_type = A->type,
+        .part = plan->device->backend->sum != NULL,
         .type = !options->single           ? A->type
                 : tess_is_complex(A->type) ? TESS_C32
                                            : TESS_F32,

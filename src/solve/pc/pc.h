@@ -155,6 +155,7 @@ struct tess_pc {
     double growth;               /* |M^-1 e| |A|, e all ones, largest entries: triangular; else 0 */
     double shift;                /* factors are those of A with 1 + shift times its diagonal */
     bool varies;                 /* M changes from one application to the next */
+    bool part;                   /* A is a part's own block of a larger matrix */
     tess_pc_own own;
     void *state;
 };
