@@ -241,7 +241,7 @@ static tess_status norm_of_parts(tess_plan *plan, double *norm)
 
 tess_status tess_plan_norm(tess_plan *plan, double *norm)
 {
-    TESS_TRY(tess_plan_host_values(plan));
+    TESS_TRY(tess_pc_agree(plan, tess_plan_host_values(plan)));
     const tess_matrix A = tess_plan_present(plan);
     *norm = norm_of_matrix(&A);
     return tess_plan_is_part(plan) ? norm_of_parts(plan, norm) : TESS_OK;
