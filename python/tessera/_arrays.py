@@ -59,8 +59,8 @@ class Vector:
 
 
 def _in_scalars(strides: tuple[int, ...], size: int) -> tuple[int, ...]:
-    """Strides in bytes as those of a Vector. Fields of records may lie a fraction of a scalar apart:
-    such a stride becomes -1, which is never contiguous."""
+    """Strides in bytes as those of a Vector. Fields of records may lie a fraction of a scalar
+    apart: such a stride becomes -1, which is never contiguous."""
     return tuple(-1 if s % size else s // size for s in strides)
 
 
