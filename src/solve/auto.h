@@ -18,7 +18,8 @@ typedef struct tess_look_at {
     bool even;              /* block rows are about equally long, as those of meshes are */
     bool strong_diagonal;   /* no diagonal entry is less than a thousandth of its row's largest */
     int64_t not_finite_row; /* the first with an entry that is not finite; -1: none */
-    int64_t zero_rows, zero_row, zero_columns, zero_column; /* how many, and the first */
+    int64_t zero_rows;
+    int64_t zero_columns, zero_column; /* how many, and the first */
 } tess_look_at;
 
 /* Which matrices a rung is for, as far as the rungs before have found out. */

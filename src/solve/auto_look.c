@@ -20,8 +20,10 @@ static const double VECTORS = 0, PATTERN = 1e-6, THRESHOLD = 2e-6;
 typedef struct looking {
     const tess_matrix *A;
     bool *used, *zero; /* a flag a column, set where it has an entry; a row, where it has none */
-    tess_look_at *of_share; /* what each share has seen */
+    tess_look_at *all; /* what they have seen */
 } looking;
+
+static const int64_t NOWHERE = INT64_MAX; /* a row that none has seen */
 
 /* Row `row` of A, entry by entry; marks the columns that are not 0. */
 static void look_at_row(const looking *job, int64_t row, tess_look_at *look)
@@ -40,16 +42,15 @@ static void look_at_row(const looking *job, int64_t row, tess_look_at *look)
                 continue;
             tess_set_flag_once(&job->used[column]);
             look->entries++;
-            if (!isfinite(size) && look->not_finite_row < 0)
-                look->not_finite_row = row;
+            if (!isfinite(size))
+                look->not_finite_row = tess_min(look->not_finite_row, row);
             largest = fmax(largest, size);
             if (column == row)
                 diagonal = value;
         }
     const double on_diagonal = hypot(diagonal.re, diagonal.im);
     job->zero[row] = largest == 0;
-    if (largest == 0 && look->zero_rows++ == 0)
-        look->zero_row = row;
+    look->zero_rows += largest == 0;
     look->positive_diagonal &= diagonal.re > 0 && diagonal.im == 0;
     look->strong_diagonal &= on_diagonal >= 1e-3 * largest && on_diagonal != 0;
 }
@@ -57,23 +58,19 @@ static void look_at_row(const looking *job, int64_t row, tess_look_at *look)
 static void look_at_rows(void *arg, tess_range range)
 {
     const looking *job = arg;
-    tess_look_at look = job->of_share[range.share];
+    tess_look_at *all = job->all, look = {.complex = all->complex,
+                                          .positive_diagonal = true,
+                                          .strong_diagonal = true,
+                                          .not_finite_row = NOWHERE};
     for (int64_t row = range.first; row < range.last; row++)
         look_at_row(job, row, &look);
-    job->of_share[range.share] = look;
-}
-
-/* Adds what the share of the rows after those of `look` has seen. */
-static void add_share(const tess_look_at *share, tess_look_at *look)
-{
-    if (look->not_finite_row < 0)
-        look->not_finite_row = share->not_finite_row;
-    if (look->zero_rows == 0)
-        look->zero_row = share->zero_row;
-    look->zero_rows += share->zero_rows;
-    look->entries += share->entries;
-    look->positive_diagonal &= share->positive_diagonal;
-    look->strong_diagonal &= share->strong_diagonal;
+    tess_take(&all->entries, look.entries);
+    tess_take(&all->zero_rows, look.zero_rows);
+    tess_lower(&all->not_finite_row, look.not_finite_row);
+    if (!look.positive_diagonal)
+        tess_set_flag(&all->positive_diagonal, false);
+    if (!look.strong_diagonal)
+        tess_set_flag(&all->strong_diagonal, false);
 }
 
 /* Whether a block is, on average, in a block row of at most twice the mean length. With a few long
@@ -105,29 +102,26 @@ static tess_status look_at_mirrors(tess_ctx *ctx, const tess_matrix *A, bool *mi
 
 tess_status tess_look_at_matrix(tess_ctx *ctx, const tess_matrix *A, bool *zero, tess_look_at *out)
 {
-    tess_look_at look = {
-        .rows = A->rows, .positive_diagonal = true, .strong_diagonal = true, .not_finite_row = -1};
-    looking job = {.A = A, .zero = zero};
-    tess_status status;
-    look.complex = tess_is_complex(A->type);
-    look.even = has_even_rows(A);
+    tess_look_at look = {.rows = A->rows,
+                         .complex = tess_is_complex(A->type),
+                         .even = has_even_rows(A),
+                         .positive_diagonal = true,
+                         .strong_diagonal = true,
+                         .not_finite_row = NOWHERE};
+    bool *used;
     TESS_TRY(look_at_mirrors(ctx, A, &look.symmetric));
-    TESS_TRY_CLEAN(TESS_CALLOC(ctx, A->cols, &job.used));
-    TESS_TRY_CLEAN(TESS_ALLOC(ctx, ctx->threads, &job.of_share));
-    for (int share = 0; share < ctx->threads; share++)
-        job.of_share[share] = look;
-    tess_for(ctx, A->rows, look_at_rows, &job);
-    for (int share = 0; share < ctx->threads; share++)
-        add_share(&job.of_share[share], &look);
+    TESS_TRY(TESS_CALLOC(ctx, A->cols, &used));
+    tess_for(ctx, A->rows, look_at_rows, &(looking){A, used, zero, &look});
+    if (look.not_finite_row == NOWHERE)
+        look.not_finite_row = -1;
     for (int64_t column = A->cols; column-- > 0;)
-        if (!job.used[column]) {
+        if (!used[column]) {
             look.zero_columns++;
             look.zero_column = column;
         }
+    tess_free(ctx, used);
     *out = look;
-cleanup:
-    TESS_FREE(ctx, job.used, job.of_share);
-    return status;
+    return TESS_OK;
 }
 
 /* A ladder that grows. */

@@ -61,30 +61,26 @@ tess_matrix tess_plan_present(const tess_plan *plan)
 struct reals {
     const void *array;
     tess_type type;
+    double largest;
 };
 
-/* The bits of the largest |entry|: those of numbers that are not negative have the numbers' order,
- * with infinity and what is not a number above all others. */
-static int64_t largest_bits(const void *from, tess_range range)
+static void raise_largest(void *arg, tess_range range)
 {
-    const struct reals *reals = from;
-    int64_t largest = 0;
+    struct reals *reals = arg;
+    double largest = 0;
     for (int64_t i = range.first; i < range.last; i++) {
         const double size = fabs(tess_get(reals->array, reals->type, i));
-        int64_t bits;
-        memcpy(&bits, &size, sizeof bits);
-        largest = tess_max(largest, bits);
+        largest = size <= largest ? largest : isfinite(size) ? size : HUGE_VAL;
     }
-    return largest;
+    tess_raise_double(&reals->largest, largest);
 }
 
+/* The largest |entry|; HUGE_VAL where one is not finite. */
 static double find_largest(tess_ctx *ctx, const void *array, tess_type type, int64_t count)
 {
-    const int64_t bits =
-        tess_reduce(ctx, count, TESS_LARGEST, largest_bits, &(struct reals){array, type});
-    double largest;
-    memcpy(&largest, &bits, sizeof largest);
-    return largest;
+    struct reals reals = {array, type, 0};
+    tess_for(ctx, count, raise_largest, &reals);
+    return reals.largest;
 }
 
 /* The stability of triangular factors, by one solve with them. */

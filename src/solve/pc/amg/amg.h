@@ -239,7 +239,7 @@ tess_status tess_amg_coarsen(tess_amg *amg, double threshold, tess_amg_level *le
                              tess_amg_level *next);
 /* New numbers in the same patterns. A device that has the patterns keeps its numbers to itself. */
 tess_status tess_amg_coarsen_values(tess_amg *amg, tess_amg_level *level, tess_amg_level *next);
-/* The patterns of level->P where it is not there, AP, R and the coarse matrix. */
+/* The patterns of level->P and AP where they are not there, R and the coarse matrix. */
 tess_status tess_amg_patterns(tess_ctx *ctx, tess_amg_level *level, tess_matrix **coarse);
 
 /* ---- plans.c ---- */

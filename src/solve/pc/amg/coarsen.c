@@ -66,7 +66,8 @@ static tess_status pattern_of_P(tess_ctx *ctx, tess_amg_level *level)
 tess_status tess_amg_patterns(tess_ctx *ctx, tess_amg_level *level, tess_matrix **coarse)
 {
     TESS_TRY(pattern_of_P(ctx, level));
-    TESS_TRY(tess_multiply_pattern(ctx, level->A, level->P, &level->AP));
+    if (!level->AP)
+        TESS_TRY(tess_multiply_pattern(ctx, level->A, level->P, &level->AP));
     TESS_TRY(tess_amg_restrict(ctx, level));
     return tess_multiply_pattern(ctx, level->R, level->AP, coarse);
 }
@@ -130,15 +131,11 @@ static bool fills(const tess_amg_level *level)
 
 static tess_status patterns_on_host(tess_amg *amg, tess_amg_level *level, tess_matrix **coarse)
 {
-    tess_ctx *ctx = amg->ctx;
     TESS_TRY(choose_P(amg, level));
-    TESS_TRY(tess_multiply_pattern(ctx, level->A, level->P, &level->AP));
-    if (fills(level)) {
+    TESS_TRY(tess_multiply_pattern(amg->ctx, level->A, level->P, &level->AP));
+    if (fills(level))
         TESS_TRY(take_tentative(amg, level));
-        TESS_TRY(tess_multiply_pattern(ctx, level->A, level->P, &level->AP));
-    }
-    TESS_TRY(tess_amg_restrict(ctx, level));
-    return tess_multiply_pattern(ctx, level->R, level->AP, coarse);
+    return tess_amg_patterns(amg->ctx, level, coarse);
 }
 
 /* The tentative prolongator is there. */
