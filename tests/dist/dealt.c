@@ -150,6 +150,20 @@ tess_status dealt_products(dealt *d, int rank, tess_part *part, tess_plan *plan)
 
 /* ---- Solves ---- */
 
+tess_status dealt_double_values(const dealt *d, int rank, tess_plan *plan)
+{
+    const tess_matrix *A = d->A;
+    const int64_t area = (int64_t)A->block_height * A->block_width,
+                  at = A->row_offsets[d->firsts[rank]];
+    const int64_t scalars = (A->row_offsets[d->firsts[rank + 1]] - at) * area;
+    void *twice = malloc((size_t)(scalars + 1) * tess_type_size(A->type));
+    for (int64_t i = 0; i < scalars; i++)
+        tess_put(twice, A->type, i, 2 * tess_matrix_value(A, at * area + i));
+    const tess_status status = tess_plan_update_values(plan, twice);
+    free(twice); /* the plan has its own copy */
+    return status;
+}
+
 tess_status dealt_solve(dealt *d, int rank, tess_part *part, tess_plan *plan)
 {
     (void)part;

@@ -53,6 +53,8 @@ int64_t dealt_row(const dealt *d, int rank);
 /* A body: y = alpha A x + beta y of the whole vectors x and y, for k = -1 by A's transpose, for k =
  * 0 with x . y in `dot`, for k > 1 of k vectors. */
 tess_status dealt_products(dealt *d, int rank, tess_part *part, tess_plan *plan);
+/* Gives the part's plan twice the values of A. */
+tess_status dealt_double_values(const dealt *d, int rank, tess_plan *plan);
 /* A body: solves A y = x by d->spec from y, which is 0; results are those of each part. */
 tess_status dealt_solve(dealt *d, int rank, tess_part *part, tess_plan *plan);
 /* Runs that body on the ranges of d: the status is every part's and the expected one. Then x has

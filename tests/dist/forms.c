@@ -114,16 +114,7 @@ static void several_vectors_are_as_one_after_the_other(void **state)
 
 static tess_status update_and_multiply(dealt *d, int rank, tess_part *part, tess_plan *plan)
 {
-    const tess_matrix *A = d->A;
-    const int64_t at = A->row_offsets[d->firsts[rank]];
-    const int64_t scalars =
-        (A->row_offsets[d->firsts[rank + 1]] - at) * A->block_height * A->block_width;
-    void *twice = malloc((size_t)(scalars + 1) * tess_type_size(A->type));
-    for (int64_t i = 0; i < scalars; i++)
-        tess_put(twice, A->type, i,
-                 2 * tess_matrix_value(A, at * A->block_height * A->block_width + i));
-    tess_status status = tess_plan_update_values(plan, twice);
-    free(twice); /* the plan has its own copy */
+    const tess_status status = dealt_double_values(d, rank, plan);
     return status == TESS_OK ? dealt_products(d, rank, part, plan) : status;
 }
 

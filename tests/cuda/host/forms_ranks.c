@@ -1,18 +1,15 @@
 /* The product forms of the papers on GPUs of parts that know each other by messages alone, on the
  * fake driver. Teams of an odd number exchange buffers in device memory, those of an even number
  * pinned memory. */
-#include "dealt.h"
+#include "failing_ranks.h"
 #include "matrices.h"
-#include "session.h"
 
 static const char *const forms[] = {"whole", "shuffle", "shuffle:lambda=1", "shuffle:lambda=3"};
 enum { FORMS = sizeof forms / sizeof *forms };
 
-static dealt open_ranks(const tess_matrix *A, const char *form, int size, uint64_t seed)
+static dealt open_form(const tess_matrix *A, const char *form, int size, uint64_t seed)
 {
-    dealt d = dealt_open(A, size, seed);
-    d.device = "cuda:";
-    d.devices = fake->devices;
+    dealt d = open_ranks(A, size, seed);
     d.form = form;
     return d;
 }
@@ -86,7 +83,7 @@ static void products_are_those_of_the_whole(void **state)
         tess_matrix *A = dealt_draw(ctx, seed), *T;
         ok(state, tess_matrix_transpose(ctx, A, &T));
         fake->devices = 1 + (int)(seed % 3);
-        dealt d = open_ranks(A, forms[seed % FORMS], 1 + (int)(seed / 4 % 4), seed);
+        dealt d = open_form(A, forms[seed % FORMS], 1 + (int)(seed / 4 % 4), seed);
         d.body = multiply_apart;
         d.alpha = 1.5;
         d.beta = seed % 3 == 0 ? 0 : -0.5;
@@ -103,15 +100,7 @@ static void products_are_those_of_the_whole(void **state)
 static tess_status update_and_multiply(dealt *d, int rank, tess_part *part, tess_plan *plan)
 {
     static const int counts[] = {3, 1, 2, 1};
-    const tess_matrix *A = d->A;
-    const int64_t area = (int64_t)A->block_height * A->block_width,
-                  at = A->row_offsets[d->firsts[rank]];
-    const int64_t scalars = (A->row_offsets[d->firsts[rank + 1]] - at) * area;
-    void *twice = malloc((size_t)(scalars + 1) * tess_type_size(A->type));
-    for (int64_t i = 0; i < scalars; i++)
-        tess_put(twice, A->type, i, 2 * tess_matrix_value(A, at * area + i));
-    tess_status status = tess_plan_update_values(plan, twice);
-    free(twice);
+    tess_status status = dealt_double_values(d, rank, plan);
     for (size_t i = 0; i < sizeof counts / sizeof *counts && status == TESS_OK; i++) {
         dealt mine = *d;
         mine.k = counts[i];
@@ -129,7 +118,7 @@ static void new_values_reach_the_devices(void **state)
         tess_matrix *A = dealt_draw(ctx, seed);
         void *x = test_vector(3 * A->rows, A->type, seed),
              *y = test_vector(3 * A->rows, A->type, 1);
-        dealt d = open_ranks(A, forms[seed % FORMS], 2 + (int)(seed / 4 % 3), seed);
+        dealt d = open_form(A, forms[seed % FORMS], 2 + (int)(seed / 4 % 3), seed);
         d.body = update_and_multiply;
         d.x = x;
         d.y = y;
@@ -150,7 +139,7 @@ static void methods_solve(void **state)
     fake->devices = 2;
     for (uint64_t i = 0; i < 4; i++) {
         tess_matrix *A = dealt_dominant(ctx, i == 3 ? 2 : 10, 2, true, i);
-        dealt d = open_ranks(A, forms[i], 2 + (int)(i % 3), i);
+        dealt d = open_form(A, forms[i], 2 + (int)(i % 3), i);
         dealt_check_solve(&d, specs[i], i, TESS_OK);
         test_team_destroy(d.team);
         tess_matrix_destroy(A);
@@ -212,46 +201,16 @@ static void vectors_on_a_device_are_then_refused(void **state)
 
 /* ---- Failures ---- */
 
-static int64_t fails_in;
-
-/* All devices are open before the first of the calls that may fail. */
-static void begin_to_fail(dealt *d, int rank)
-{
-    const tess_comm comm = test_team_comm(d->team, rank);
-    char mine = 0, all[DEALT_MOST];
-    if (comm.gather(comm.user, &mine, 1, all) != TESS_OK)
-        abort();
-    if (rank == 0)
-        fake->fail_at = fails_in;
-    if (comm.gather(comm.user, &mine, 1, all) != TESS_OK)
-        abort();
-}
-
-/* The n-th call fails: all parts return the same. Whether there was an n-th call. */
+/* Whether the form's products, or a solve, had an n-th call, which failed. */
 static bool call_fails(const tess_matrix *A, const char *form, bool solve, int64_t n, int *failures)
 {
     double *b = test_vector(3 * A->rows, TESS_F64, 1), *x = calloc(3 * (size_t)A->rows, sizeof *x);
-    const int64_t alive = fake->alive;
-    dealt d = open_ranks(A, form, 2 + (int)(n % 2), 5);
+    dealt d = open_form(A, form, 2 + (int)(n % 2), 5);
     d.body = solve ? dealt_solve : update_and_multiply;
     d.spec = "cg:pc=jacobi,max=2";
     d.x = b;
     d.y = x;
-    d.opened = begin_to_fail;
-    fake->fail_with = FAKE_LAUNCH_FAILED;
-    fails_in = n;
-    dealt_run(&d);
-    const bool reached = fake->fail_at < 0;
-    fake->fail_at = -1;
-    test_team_destroy(d.team);
-    for (int r = 0; r < d.size; r++)
-        if (d.status[r] != d.status[0] || (d.status[r] && strcmp(d.error[r], d.error[0])))
-            fail_msg("%s, call %lld: part %d says '%s', part 0 '%s'", form, (long long)n, r,
-                     d.error[r], d.error[0]);
-    *failures += d.status[0] != TESS_OK;
-    if (!reached)
-        dealt_ok(&d, (uint64_t)n);
-    assert_int_equal(fake->alive, alive);
+    const bool reached = run_with_failing_call(&d, form, n, failures);
     free(b), free(x);
     return reached;
 }
@@ -276,7 +235,7 @@ static bool allocation_fails(const tess_matrix *A, const char *form, int64_t n)
 {
     double *b = test_vector(3 * A->rows, TESS_F64, 1), *x = calloc(3 * (size_t)A->rows, sizeof *x);
     const int64_t alive = fake->alive;
-    dealt d = open_ranks(A, form, 3, 5);
+    dealt d = open_form(A, form, 3, 5);
     d.body = update_and_multiply;
     d.x = b;
     d.y = x;

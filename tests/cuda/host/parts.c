@@ -1,6 +1,6 @@
 /* Parts in a process on GPUs: "cuda:0,0", "cuda:0,1", on the fake driver. */
 #include "in_process.h"
-#include "session.h"
+#include "counted_solves.h"
 
 static const char *const same[] = {"0", "0", "0", "0"};
 static const char *const others[] = {"0", "1", "2", "3"};
@@ -103,32 +103,6 @@ static void vectors_on_devices_stay_there(void **state)
     tess_matrix_destroy(A);
 }
 
-/* What a solve asked of the driver. */
-typedef struct asked {
-    int64_t put, waits, answers, graphs, iterations;
-} asked;
-
-static asked solve_counted(void **state, tess_plan *plan, const char *spec, const double *b)
-{
-    const size_t bytes = (size_t)plan->matrix->rows * sizeof *b;
-    double *x = malloc(bytes);
-    tess_solver *solver;
-    tess_result result;
-    fake_cuda before = *fake;
-    ok(state, tess_solver_create(plan, spec, &solver));
-    for (int i = 0; i < 2; i++) { /* the first also times iterations, and captures */
-        memset(x, 0, bytes);
-        before = *fake;
-        ok(state, tess_solver_solve(solver, b, x, &result));
-    }
-    tess_solver_destroy(solver);
-    free(x);
-    return (asked){fake->put - before.put, fake->waits - before.waits,
-                   fake->answers - before.answers, fake->graphs - before.graphs, result.iterations};
-}
-
-/* Iterations more are graphs more, which one part launches: no launch, no copy and no wait of the
- * host is inside. A part asks once a graph how far the devices are, and looks at the answer. */
 static void iterations_run_without_the_host(void **state)
 {
     static const char *const methods[] = {"cg",        "cg:pc=bjacobi", "bicgstab:pc=ilu0",
@@ -144,22 +118,10 @@ static void iterations_run_without_the_host(void **state)
     for (size_t m = 0; m < sizeof methods / sizeof *methods; m++) {
         tess_device *device = test_device(ctx, names[m % 3]);
         tess_plan *plan;
-        char spec[64];
-        asked a[2];
         const int64_t parts = m % 3 == 1 ? 3 : 2;
         fake->apart = m % 3 == 2 && m > 3;
         ok(state, tess_plan_create(ctx, A, device, &quick, &plan));
-        for (int i = 0; i < 2; i++) {
-            snprintf(spec, sizeof spec, "%s%ctol=%g", methods[m],
-                     strchr(methods[m], ':') ? ',' : ':', i ? 1e-9 : 1e-2);
-            a[i] = solve_counted(state, plan, spec, b);
-        }
-        const int64_t graphs = a[1].graphs - a[0].graphs;
-        assert_true(graphs >= 4);
-        assert_true(a[1].iterations - a[0].iterations > graphs);
-        assert_int_equal(a[1].put - a[0].put, parts * graphs);
-        assert_int_equal(a[1].answers - a[0].answers, parts * graphs);
-        assert_int_equal(a[1].waits, a[0].waits);
+        check_iterations_are_graphs(state, plan, methods[m], b, parts, 4);
         tess_plan_destroy(plan);
         tess_device_close(device);
     }

@@ -1,17 +1,8 @@
 /* Parts on GPUs that know each other by messages alone, as MPI ranks do: threads of a test, each
  * with a context and a device of its own, on the fake driver. Teams of an odd number exchange
  * buffers in device memory, those of an even number pinned memory. */
-#include "dealt.h"
+#include "failing_ranks.h"
 #include "matrices.h"
-#include "session.h"
-
-static dealt open_ranks(const tess_matrix *A, int size, uint64_t seed)
-{
-    dealt d = dealt_open(A, size, seed);
-    d.device = "cuda:";
-    d.devices = fake->devices;
-    return d;
-}
 
 /* y = A x, its transpose, the fused dot product and k vectors, and the same bits again. */
 static void check_products(tess_ctx *ctx, const tess_matrix *A, int size, uint64_t seed)
@@ -180,45 +171,16 @@ static void ranks_may_have_no_rows(void **state)
 
 /* ---- Failures ---- */
 
-static int64_t fails_in;
-
-/* All devices are open before the first of the calls that may fail. */
-static void begin_to_fail(dealt *d, int rank)
-{
-    const tess_comm comm = test_team_comm(d->team, rank);
-    char mine = 0, all[DEALT_MOST];
-    if (comm.gather(comm.user, &mine, 1, all) != TESS_OK)
-        abort();
-    if (rank == 0)
-        fake->fail_at = fails_in;
-    if (comm.gather(comm.user, &mine, 1, all) != TESS_OK)
-        abort();
-}
-
-/* The n-th call of the driver fails, on whichever rank: all return the same, nothing hangs, nothing
- * is left. Whether there was an n-th call; `*failures` counts the solves that said so. */
+/* Whether the solve had an n-th call, which failed. */
 static bool call_fails(const tess_matrix *A, const char *spec, int64_t n, int *failures)
 {
     double *b = test_vector(A->rows, TESS_F64, 1), *x = calloc((size_t)A->rows, sizeof *x);
-    const int64_t alive = fake->alive;
     dealt d = open_ranks(A, 3, 5);
     d.body = dealt_solve;
     d.spec = spec;
     d.x = b;
     d.y = x;
-    d.opened = begin_to_fail;
-    fake->fail_with = FAKE_LAUNCH_FAILED;
-    fails_in = n;
-    dealt_run(&d);
-    const bool reached = fake->fail_at < 0;
-    fake->fail_at = -1;
-    test_team_destroy(d.team);
-    for (int r = 0; r < d.size; r++)
-        if (d.status[r] != d.status[0] || (d.status[r] && strcmp(d.error[r], d.error[0])))
-            fail_msg("%s, call %lld: part %d says '%s', part 0 '%s'", spec, (long long)n, r,
-                     d.error[r], d.error[0]);
-    *failures += d.status[0] != TESS_OK;
-    assert_int_equal(fake->alive, alive);
+    const bool reached = run_with_failing_call(&d, spec, n, failures);
     free(b), free(x);
     return reached;
 }
