@@ -29,8 +29,8 @@ static inline void begin_to_fail(dealt *d, int rank)
         abort();
 }
 
-/* Runs the body of d, whose n-th call of the driver fails, on whichever rank, and ends its team: all
- * return the same, nothing hangs, nothing is left. Whether there was an n-th call; `*failures`
+/* Runs the body of d, whose n-th call of the driver fails, on whichever rank, and ends its team:
+ * all return the same, nothing hangs, nothing is left. Whether there was an n-th call; `*failures`
  * counts the runs that failed. */
 static inline bool run_with_failing_call(dealt *d, const char *what, int64_t n, int *failures)
 {
