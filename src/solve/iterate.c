@@ -315,6 +315,7 @@ tess_status tess_iterate(tess_solver *solver, int k, const void *B, int64_t ldb,
     tess_group g = {0};
     tess_status status;
     memset(solver->space.seconds, 0, sizeof solver->space.seconds);
+    memset(solver->space.moved, 0, sizeof solver->space.moved);
     solver->space.bytes = 0;
     TESS_TRY_CLEAN(start_together(solver, k, &g));
     for (int j = 0; j < k; j++)

@@ -142,5 +142,6 @@ void tess_solver_tell(tess_solver *solver, const tess_system *system)
     for (int i = first; i <= levels; i++)
         tess_append(solver->about, sizeof solver->about, "%s %.1f %%", i > first ? "," : "",
                     100 * seconds[i] / all);
-    tess_append(solver->about, sizeof solver->about, "\n");
+    tess_append(solver->about, sizeof solver->about, "\nmemory of the cycles: %.4g GB/s\n",
+                1e-9 * space->moved[TESS_TIME_PC] / all);
 }

@@ -2,8 +2,8 @@
 # Everything that needs a GPU, for a machine that has one: builds, runs the device tests, runs them
 # again under compute-sanitizer, then benchmarks. Results go to $OUT (default: build-device/out).
 #
-# usage: tests/cuda/on_device.sh [build] [test] [solve] [alone] [parts] [sanitize] [sanitize_solve] [bench]
-#        (default: all)
+# usage: tests/cuda/on_device.sh [build] [test] [solve] [alone] [parts] [sanitize] [sanitize_solve]
+#        [sanitize_parts] [bench] (default: all)
 # BUILD names the build directory (default: build-device).
 set -eu
 cd "$(dirname "$0")/../.."
@@ -11,7 +11,7 @@ build=${BUILD:-build-device}
 out=${OUT:-$build/out}
 export TESSERA_CACHE="${TESSERA_CACHE:-$PWD/$build/kernels}"
 jobs=$(nproc 2>/dev/null || echo 2)
-[ $# -gt 0 ] || set -- build test solve alone parts sanitize sanitize_solve bench
+[ $# -gt 0 ] || set -- build test solve alone parts sanitize sanitize_solve sanitize_parts bench
 mkdir -p "$out"
 # The solvers' tests that run on a device, and in how many processes: compiling takes most of their time.
 solve_tests="reasons:1 amg:1 cycles:1 alone:1 regrouped:1 given:2 krylov:2 methods:4 complex:3 complex_alike:6 complex_device:2 complex_faults:1"
@@ -94,17 +94,17 @@ alone() {
 }
 
 # The device as several parts, in every product form: each product is compared with the reference, and so is the
-# number of CG's iterations with that of one part.
+# number of CG's iterations with that of one part. "$@" as above.
 parts() {
     forms="cuda:0,0 cuda:0,0/whole cuda:0,0/shuffle cuda:0,0,0/whole cuda:0,0,0/shuffle cuda:0,0,0/shuffle:lambda=4"
     for input in gen:stencil27:n=20,b=3 gen:elasticity:n=12; do
-        $build/bin/tessera_bench_parts $input cg:pc=bjacobi 5 cuda:0 $forms >"$out/parts.txt" || return 1
+        "$@" $build/bin/tessera_bench_parts $input cg:pc=bjacobi 5 cuda:0 $forms >"$out/parts.txt" || return 1
         cat "$out/parts.txt"
-        awk -F '[:,]' '{ for (i = 1; i < NF; i++) if ($i ~ /"iterations"/) n = $(i + 1) + 0
+        grep '^{' "$out/parts.txt" | awk -F '[:,]' '{ for (i = 1; i < NF; i++) if ($i ~ /"iterations"/) n = $(i + 1) + 0
             if (NR == 1) one = n
-            if (n < one - 2 || n > one * 2) { print "one part took " one " iterations"; exit 1 } }' "$out/parts.txt" || return 1
+            if (n < one - 2 || n > one * 2) { print "one part took " one " iterations"; exit 1 } }' || return 1
     done
-    $build/bin/tessera_bench_parts gen:powerlaw:rows=20000,avg=7,b=2,long=4,length=3000 - 5 cuda:0 $forms
+    "$@" $build/bin/tessera_bench_parts gen:powerlaw:rows=20000,avg=7,b=2,long=4,length=3000 - 5 cuda:0 $forms
 }
 
 bench() {
@@ -131,8 +131,9 @@ for part; do
     parts) parts ;;
     sanitize) under_sanitizers in_parts sanitized ;;
     sanitize_solve) under_sanitizers solve ;;
+    sanitize_parts) under_sanitizers parts ;;
     bench) bench ;;
-    *) echo "on_device.sh: unknown part '$part' (build, test, solve, alone, parts, sanitize, sanitize_solve, bench)" >&2; exit 2 ;;
+    *) echo "on_device.sh: unknown part '$part' (build, test, solve, alone, parts, sanitize, sanitize_solve, sanitize_parts, bench)" >&2; exit 2 ;;
     esac || failed="$failed $part"
 done
 [ -z "$failed" ] || { echo "failed:$failed"; exit 1; }

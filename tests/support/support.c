@@ -8,6 +8,7 @@
 
 typedef struct test_state {
     tess_ctx *ctx;
+    tess_device *kept; /* NULL on a CPU */
     int64_t live;
     int64_t fail_in; /* -1: never */
 } test_state;
@@ -35,6 +36,16 @@ static void counting_release(void *user, void *pointer)
     free(pointer);
 }
 
+/* A GPU stays open while the tests run: its driver needs a quarter of a second to begin anew, and
+ * many times that beside other processes. */
+static void keep_gpu(test_state *test)
+{
+    const char *device = getenv("TEST_DEVICE");
+    if (device && strncmp(device, "cuda", 4) == 0 &&
+        tess_device_open(test->ctx, "cuda", &test->kept) != TESS_OK)
+        fprintf(stderr, "%s\n", tess_ctx_error(test->ctx)); /* as the tests will say */
+}
+
 int test_setup(void **state)
 {
     test_state *test = malloc(sizeof *test);
@@ -42,6 +53,7 @@ int test_setup(void **state)
     tess_ctx_options options = {.allocator = {counting_allocate, counting_release, test}};
     if (tess_ctx_create(&options, &test->ctx) != TESS_OK)
         return -1;
+    keep_gpu(test);
     *state = test;
     return 0;
 }
@@ -49,6 +61,7 @@ int test_setup(void **state)
 int test_teardown(void **state)
 {
     test_state *test = *state;
+    tess_device_close(test->kept);
     tess_ctx_destroy(test->ctx);
     int64_t leaked = test->live;
     free(test);

@@ -59,7 +59,7 @@ static tess_status read_shares(tess_space *space, const tess_unit_list *list, in
             const tess_step *step = list->units[k].step;
             const double share = bytes > 0 ? tess_space_step_bytes(space, step, count) / bytes
                                            : 1.0 / (double)together;
-            tess_step_divide_time(space, step, share * time, seconds);
+            tess_step_divide(space, step, share * time, seconds);
         }
     }
     for (int i = 0; i < TESS_TIMES; i++)

@@ -174,18 +174,21 @@ static tess_status run(tess_coarsen_level *s, const tess_amg_level *level)
     return launch(s, CROSS, REVIVE, &l);
 }
 
-static tess_status compute_inside(tess_coarsen_level *s, const tess_amg_level *level)
-{
-    TESS_TRY(upload_numbers(s, level));
-    TESS_TRY(run(s, level));
-    return TESS_CU(s->cuda, cuStreamSynchronize(s->cuda->stream));
-}
-
-static tess_status compute(void *state, const tess_amg_level *level)
+static tess_status start(void *state, const tess_amg_level *level)
 {
     tess_coarsen_level *s = state;
     TESS_TRY(tess_cuda_enter(s->cuda));
-    return tess_cuda_leave_with(s->cuda, compute_inside(s, level));
+    tess_status status = upload_numbers(s, level);
+    if (status == TESS_OK)
+        status = run(s, level);
+    return tess_cuda_leave_with(s->cuda, status);
+}
+
+static tess_status wait(void *state)
+{
+    const tess_coarsen_level *s = state;
+    TESS_TRY(tess_cuda_enter(s->cuda));
+    return tess_cuda_leave_with(s->cuda, TESS_CU(s->cuda, cuStreamSynchronize(s->cuda->stream)));
 }
 
 static const void *values(void *state, tess_amg_matrix which)
@@ -225,7 +228,8 @@ const tess_amg_device_ops tess_cuda_amg_ops = {
     .tentative = tess_coarsen_tentative,
     .patterns = tess_coarsen_patterns,
     .destroy = destroy,
-    .compute = compute,
+    .start = start,
+    .wait = wait,
     .values = values,
     .inverse_values = inverse_values,
     .modes = modes,

@@ -121,36 +121,36 @@ static int level_of(const tess_space *space, const tess_step *step)
     return (step->kind == TESS_STEP_APPLY) == (x < y) ? x : y;
 }
 
-static void divide(const tess_step *step, double seconds, double times[TESS_TIMES])
+static void divide(const tess_step *step, double amount, double times[TESS_TIMES])
 {
     if (step->level > 0 || (step->kind == TESS_STEP_APPLY && step->plan)) {
-        times[TESS_TIME_PC] += seconds;
+        times[TESS_TIME_PC] += amount;
         return;
     }
     switch (step->kind) {
     case TESS_STEP_PASS:
-        times[TESS_TIME_PC] += seconds * step->diagonal_share;
-        times[TESS_TIME_DOTS] += seconds * step->dot_share;
-        times[TESS_TIME_VECTORS] += seconds * (1 - step->diagonal_share - step->dot_share);
+        times[TESS_TIME_PC] += amount * step->diagonal_share;
+        times[TESS_TIME_DOTS] += amount * step->dot_share;
+        times[TESS_TIME_VECTORS] += amount * (1 - step->diagonal_share - step->dot_share);
         break;
     case TESS_STEP_APPLY:
-        times[TESS_TIME_SPMV] += seconds;
+        times[TESS_TIME_SPMV] += amount;
         break;
     case TESS_STEP_CONVERT:
     case TESS_STEP_PRECONDITION:
-        times[TESS_TIME_PC] += seconds;
+        times[TESS_TIME_PC] += amount;
         break;
     case TESS_STEP_SCALAR:
-        times[TESS_TIME_VECTORS] += seconds;
+        times[TESS_TIME_VECTORS] += amount;
         break;
     }
 }
 
-void tess_step_divide_time(const tess_space *space, const tess_step *step, double seconds,
-                           double times[TESS_TIMES])
+void tess_step_divide(const tess_space *space, const tess_step *step, double amount,
+                      double times[TESS_TIMES])
 {
     const double before = times[TESS_TIME_PC];
-    divide(step, seconds, times);
+    divide(step, amount, times);
     if (times[TESS_TIME_PC] > before)
         times[tess_min(TESS_TIME_LEVEL + level_of(space, step), TESS_TIMES - 1)] +=
             times[TESS_TIME_PC] - before;
@@ -158,6 +158,8 @@ void tess_step_divide_time(const tess_space *space, const tess_step *step, doubl
 
 void tess_space_account(tess_space *space, const tess_step *step, int count, double seconds)
 {
-    space->bytes += tess_space_step_bytes(space, step, count);
-    tess_step_divide_time(space, step, seconds, space->seconds);
+    const double bytes = tess_space_step_bytes(space, step, count);
+    space->bytes += bytes;
+    tess_step_divide(space, step, bytes, space->moved);
+    tess_step_divide(space, step, seconds, space->seconds);
 }

@@ -96,7 +96,8 @@ struct tess_space {
     int64_t stretch;            /* iterations of one call of advance, at most */
     void *state;                /* the backend's own */
     double seconds[TESS_TIMES]; /* a pass's time is divided as its vectors are */
-    double bytes;
+    double moved[TESS_TIMES];   /* bytes, divided like the time */
+    double bytes;               /* all of them */
 };
 
 /* Vectors and slots for `systems` systems, where the plan's device wants them. */
@@ -123,9 +124,10 @@ static inline const tess_space_level *tess_space_level_of(const tess_space *spac
     return &space->level[space->place[v].level];
 }
 
-/* Adds a step's time to those of its kinds, and the preconditioner's share to that of a level. */
-void tess_step_divide_time(const tess_space *space, const tess_step *step, double seconds,
-                           double times[TESS_TIMES]);
+/* Adds a step's time, or its bytes, to those of its kinds, and the preconditioner's share to that
+ * of a level. */
+void tess_step_divide(const tess_space *space, const tess_step *step, double amount,
+                      double times[TESS_TIMES]);
 /* Adds the bytes of one step for `count` systems, and its time. */
 void tess_space_account(tess_space *space, const tess_step *step, int count, double seconds);
 /* The bytes that a step moves for `count` systems. */

@@ -235,10 +235,11 @@ double tess_amg_complexity(const tess_amg *amg);
 /* ---- coarsen.c ---- */
 
 /* Groups, patterns and numbers of a level; next->A is NULL where it does not pay. */
-tess_status tess_amg_coarsen(tess_amg *amg, double threshold, tess_amg_level *level,
-                             tess_amg_level *next);
+tess_status tess_amg_coarsen(const tess_pc *pc, tess_amg *amg, double threshold,
+                             tess_amg_level *level, tess_amg_level *next);
 /* New numbers in the same patterns. A device that has the patterns keeps its numbers to itself. */
-tess_status tess_amg_coarsen_values(tess_amg *amg, tess_amg_level *level, tess_amg_level *next);
+tess_status tess_amg_coarsen_values(const tess_pc *pc, tess_amg *amg, tess_amg_level *level,
+                                    tess_amg_level *next);
 /* The patterns of level->P and AP where they are not there, R and the coarse matrix. */
 tess_status tess_amg_patterns(tess_ctx *ctx, tess_amg_level *level, tess_matrix **coarse);
 
@@ -250,6 +251,9 @@ tess_status tess_amg_put_matrix(tess_plan *plan, const tess_pc *pc, tess_amg *am
                                 tess_amg_level *level);
 /* All else that cycles need of the levels. */
 tess_status tess_amg_put_levels(const tess_pc *pc, tess_amg *amg);
+/* Makes the plans of P and R without values, where the device has their values and there are none
+ * yet. tess_amg_put_levels fills them in, and makes those that cannot be made so. */
+tess_status tess_amg_plan_transfers(const tess_pc *pc, tess_amg *amg, tess_amg_level *level);
 
 /* ---- amg.c ---- */
 

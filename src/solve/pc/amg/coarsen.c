@@ -45,10 +45,21 @@ static tess_status filter_values(tess_amg *amg, tess_amg_level *level)
     return TESS_OK;
 }
 
-tess_status tess_amg_coarsen_values(tess_amg *amg, tess_amg_level *level, tess_amg_level *next)
+/* The host plans P and R while the device computes. */
+static tess_status compute_on_device(const tess_pc *pc, tess_amg *amg, tess_amg_level *level)
+{
+    const tess_amg_device_ops *ops = amg->device->backend->multigrid;
+    TESS_TRY(ops->start(level->device, level));
+    tess_amg_count_time(amg, AMG_PRODUCTS);
+    TESS_TRY(tess_amg_plan_transfers(pc, amg, level));
+    return ops->wait(level->device);
+}
+
+tess_status tess_amg_coarsen_values(const tess_pc *pc, tess_amg *amg, tess_amg_level *level,
+                                    tess_amg_level *next)
 {
     TESS_TRY(filter_values(amg, level));
-    TESS_TRY(level->device ? amg->device->backend->multigrid->compute(level->device, level)
+    TESS_TRY(level->device ? compute_on_device(pc, amg, level)
                            : compute_on_host(amg, level, next->A));
     next->elsewhere = level->device != NULL;
     tess_amg_count_time(amg, AMG_PRODUCTS);
@@ -215,8 +226,8 @@ static tess_status group(tess_amg *amg, double threshold, tess_amg_level *level,
     return TESS_OK;
 }
 
-tess_status tess_amg_coarsen(tess_amg *amg, double threshold, tess_amg_level *level,
-                             tess_amg_level *next)
+tess_status tess_amg_coarsen(const tess_pc *pc, tess_amg *amg, double threshold,
+                             tess_amg_level *level, tess_amg_level *next)
 {
     bool pays;
     TESS_TRY(group(amg, threshold, level, &pays));
@@ -229,5 +240,5 @@ tess_status tess_amg_coarsen(tess_amg *amg, double threshold, tess_amg_level *le
     if (!level->device && tess_multiplies_scalars(level->A, level->tentative))
         return multiply_scalars(amg, level, &next->A);
     TESS_TRY(make_patterns(amg, level, &next->A));
-    return tess_amg_coarsen_values(amg, level, next);
+    return tess_amg_coarsen_values(pc, amg, level, next);
 }

@@ -44,8 +44,10 @@ typedef struct tess_amg_device_ops {
      * level->filtered and level->tentative. */
     tess_status (*patterns)(void *state, tess_amg_level *level, tess_matrix **coarse);
     void (*destroy)(void *state); /* NULL is fine */
-    /* The numbers, from A's, the inverse diagonal's and those of level->filtered. */
-    tess_status (*compute)(void *state, const tess_amg_level *level);
+    /* Starts to compute the numbers, from A's, the inverse diagonal's and those of level->filtered.
+     * The host may do other work before it waits for them. */
+    tess_status (*start)(void *state, const tess_amg_level *level);
+    tess_status (*wait)(void *state);
     /* Device addresses of f64 values: of P, R, and as A of the coarse matrix. */
     const void *(*values)(void *state, tess_amg_matrix which);
     /* The same of the inverse diagonal, and of the next level's modes. */

@@ -166,7 +166,7 @@ static tess_status build_levels(tess_plan *plan, const tess_pc *pc, tess_amg *am
         TESS_TRY(place_level(amg, plan, level));
         TESS_TRY(tess_amg_put_matrix(plan, pc, amg, level));
         TESS_TRY(measure(amg, plan, level));
-        TESS_TRY(tess_amg_coarsen(amg, threshold, level, next));
+        TESS_TRY(tess_amg_coarsen(pc, amg, threshold, level, next));
         if (!next->A)
             break;
         threshold *= threshold_falls;
@@ -248,7 +248,7 @@ tess_status tess_amg_update(tess_plan *plan, tess_pc *pc, tess_amg *amg)
             TESS_TRY(measure(amg, plan, level));
         }
         if (i + 1 < amg->levels)
-            TESS_TRY(tess_amg_coarsen_values(amg, level, level + 1));
+            TESS_TRY(tess_amg_coarsen_values(pc, amg, level, level + 1));
     }
     if (amg->bottom) {
         tess_matrix *inverse;

@@ -141,21 +141,46 @@ static tess_status bring_values(const tess_amg *amg, tess_amg_level *level, cons
         amg->device, m->from->values, values, (size_t)tess_matrix_stored(m->from) * sizeof(double));
 }
 
+/* The plan of a matrix whose values are on the device, without them. None is made where the device
+ * cannot fill its storage. */
+static tess_status need_bare(const tess_amg *amg, const tess_pc *pc, const planned *m)
+{
+    if (*m->plan)
+        return TESS_OK;
+    const tess_kept_error kept = tess_error_keep(amg->ctx);
+    const tess_status status = create_bare(amg->device, pc, m->from, m->copy, m->plan);
+    if (status != TESS_ERR_UNSUPPORTED)
+        return status;
+    tess_error_restore(amg->ctx, &kept);
+    return TESS_OK;
+}
+
+static void count_transfer(tess_amg *amg, tess_amg_matrix which)
+{
+    tess_amg_count_time(amg, which == AMG_MATRIX_R ? AMG_PLANS_OF_R : AMG_PLANS_OF_P);
+}
+
+tess_status tess_amg_plan_transfers(const tess_pc *pc, tess_amg *amg, tess_amg_level *level)
+{
+    static const tess_amg_matrix both[] = {AMG_MATRIX_P, AMG_MATRIX_R};
+    for (int i = 0; i < 2; i++) {
+        const planned m = plan_of(level, both[i]);
+        TESS_TRY(need_bare(amg, pc, &m));
+        count_transfer(amg, both[i]);
+    }
+    return TESS_OK;
+}
+
 /* Makes or updates the plan of a matrix whose `values` are on the device. Storage that the device
  * cannot fill is made from a copy on the host. */
 static tess_status put_from_device(const tess_amg *amg, const tess_pc *pc, tess_amg_level *level,
                                    tess_amg_matrix which, const void *values)
 {
     const planned m = plan_of(level, which);
+    TESS_TRY(need_bare(amg, pc, &m));
     if (!*m.plan) {
-        const tess_kept_error kept = tess_error_keep(amg->ctx);
-        const tess_status status = create_bare(amg->device, pc, m.from, m.copy, m.plan);
-        if (status == TESS_ERR_UNSUPPORTED) {
-            tess_error_restore(amg->ctx, &kept);
-            TESS_TRY(bring_values(amg, level, &m, values));
-            return put_plan(amg->device, pc, m.from, m.copy, m.plan);
-        }
-        TESS_TRY(status);
+        TESS_TRY(bring_values(amg, level, &m, values));
+        return put_plan(amg->device, pc, m.from, m.copy, m.plan);
     }
     return put_values(amg, pc, values, &level->converted[which], *m.plan);
 }
@@ -192,7 +217,7 @@ static tess_status put_transfer(tess_amg *amg, const tess_pc *pc, tess_amg_level
                  ? put_from_device(amg, pc, level, which,
                                    amg->device->backend->multigrid->values(level->device, which))
                  : put_plan(amg->device, pc, m.from, m.copy, m.plan));
-    tess_amg_count_time(amg, which == AMG_MATRIX_R ? AMG_PLANS_OF_R : AMG_PLANS_OF_P);
+    count_transfer(amg, which);
     return TESS_OK;
 }
 
