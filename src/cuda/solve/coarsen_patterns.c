@@ -145,6 +145,8 @@ static tess_status patterns_here(tess_coarsen_level *s, tess_amg_level *level, t
     if (*fits)
         TESS_TRY(multiply_pattern(s, COARSEN_A, COARSEN_P, COARSEN_AP, level->P, NULL, fits));
     if (*fits)
+        TESS_TRY(tess_amg_check_fill(ctx, level, s->matrix[COARSEN_AP].blocks));
+    if (*fits)
         TESS_TRY(transpose_pattern(s, level->R, fits));
     if (*fits)
         TESS_TRY(multiply_pattern(s, COARSEN_R, COARSEN_AP, COARSEN_COARSE, *coarse,

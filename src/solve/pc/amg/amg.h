@@ -242,6 +242,9 @@ tess_status tess_amg_coarsen_values(const tess_pc *pc, tess_amg *amg, tess_amg_l
                                     tess_amg_level *next);
 /* The patterns of level->P and AP where they are not there, R and the coarse matrix. */
 tess_status tess_amg_patterns(tess_ctx *ctx, tess_amg_level *level, tess_matrix **coarse);
+/* TESS_ERR_UNSUPPORTED where A P has so many `blocks` that a smoothed P would make the coarse
+ * matrix dense: the level is to be plain, and is marked so. */
+tess_status tess_amg_check_fill(tess_ctx *ctx, tess_amg_level *level, int64_t blocks);
 
 /* ---- plans.c ---- */
 

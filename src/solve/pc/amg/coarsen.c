@@ -74,11 +74,27 @@ static tess_status pattern_of_P(tess_ctx *ctx, tess_amg_level *level)
     return level->P ? TESS_OK : tess_multiply_pattern(ctx, A, level->tentative, &level->P);
 }
 
+/* Whether P is to be tentative after all, as A P has too many blocks. */
+static bool fills(const tess_amg_level *level, int64_t blocks)
+{
+    return !level->plain && (double)blocks > most_blocks * (double)level->A->blocks;
+}
+
+tess_status tess_amg_check_fill(tess_ctx *ctx, tess_amg_level *level, int64_t blocks)
+{
+    if (!fills(level, blocks))
+        return TESS_OK;
+    level->plain = true;
+    return tess_fail(ctx, TESS_ERR_UNSUPPORTED, "A P has %lld blocks, and A has %lld",
+                     (long long)blocks, (long long)level->A->blocks);
+}
+
 tess_status tess_amg_patterns(tess_ctx *ctx, tess_amg_level *level, tess_matrix **coarse)
 {
     TESS_TRY(pattern_of_P(ctx, level));
     if (!level->AP)
         TESS_TRY(tess_multiply_pattern(ctx, level->A, level->P, &level->AP));
+    TESS_TRY(tess_amg_check_fill(ctx, level, level->AP->blocks));
     TESS_TRY(tess_amg_restrict(ctx, level));
     return tess_multiply_pattern(ctx, level->R, level->AP, coarse);
 }
@@ -128,23 +144,19 @@ static bool is_long_product(tess_ctx *ctx, const tess_matrix *A, const tess_matr
 /* P on the host, smoothed in pattern where that leaves the coarse matrix sparse. */
 static tess_status choose_P(tess_amg *amg, tess_amg_level *level)
 {
+    if (level->plain) /* all levels are, or the device saw this one fill */
+        return level->P ? TESS_OK : take_tentative(amg, level);
     TESS_TRY(pattern_of_P(amg->ctx, level));
-    if (!level->plain && is_long_product(amg->ctx, level->A, level->P, most_products))
+    if (is_long_product(amg->ctx, level->A, level->P, most_products))
         return take_tentative(amg, level);
     return TESS_OK;
-}
-
-/* Whether P is to be tentative after all, as A P has too many blocks. */
-static bool fills(const tess_amg_level *level)
-{
-    return !level->plain && (double)level->AP->blocks > most_blocks * (double)level->A->blocks;
 }
 
 static tess_status patterns_on_host(tess_amg *amg, tess_amg_level *level, tess_matrix **coarse)
 {
     TESS_TRY(choose_P(amg, level));
     TESS_TRY(tess_multiply_pattern(amg->ctx, level->A, level->P, &level->AP));
-    if (fills(level))
+    if (fills(level, level->AP->blocks))
         TESS_TRY(take_tentative(amg, level));
     return tess_amg_patterns(amg->ctx, level, coarse);
 }
@@ -178,7 +190,7 @@ static tess_status multiply_scalars(tess_amg *amg, tess_amg_level *level, tess_m
         TESS_TRY(tess_amg_prolong(ctx, level));
     tess_amg_count_time(amg, AMG_PROLONG);
     TESS_TRY(tess_multiply_scalars(ctx, level->A, level->P, true, &level->AP));
-    if (fills(level)) {
+    if (fills(level, level->AP->blocks)) {
         TESS_TRY(take_tentative(amg, level));
         TESS_TRY(tess_multiply_scalars(ctx, level->A, level->P, true, &level->AP));
     }
