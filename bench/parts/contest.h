@@ -58,6 +58,8 @@ void tear_down(contest *c);
 
 /* ---- measure.c ---- */
 
+/* A barrier whose waiters sleep: rank 0's threads have the processors to themselves. */
+void meet(void);
 /* All ways in turns. `work` is "spmv", or a solver's spec; "iteration:SPEC" times iterations alone.
  */
 void measure(contest *c, const char *work, bool with_petsc, record records[WAYS]);

@@ -150,8 +150,10 @@ void set_up(contest *c)
     make_vectors(c);
     must(c, tess_device_open(c->ctx, "cpu:1", &c->device[RANKS]));
     must(c, tess_plan_create_part(c->part, c->device[RANKS], NULL, &c->plan[RANKS]));
+    meet();
     if (c->rank == 0)
         make_alone(c);
+    meet();
 }
 
 void tear_down(contest *c)
