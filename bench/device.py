@@ -25,7 +25,7 @@ ROOT = os.path.dirname(HERE)
 STEPS = [
     ("multigrid", 110, ["setup"], "multigrid.py --name {name} --bin {build}/bin --device {device} --revision {revision} --rounds 3"),
     ("parts", 70, ["parts"], "parts.py --cuda {name} --device {device}:0 --bin {build}/bin --revision {revision}"),
-    ("figure20", 60, ["parts"], "papers/figure20.py --name {name} --device {device}:0 --matrices {matrices} --bin {build}/bin"),
+    ("figure20", 60, ["parts"], "papers/figure20.py --name {name} --device {device}:0 --matrices {matrices} --bin {build}/bin --revision {revision}"),
     ("spgemm", 40, [], "spgemm.py --name {name} --build {build} --revision {revision}"),
     ("products", 320, [], "suite.py --device {device} --name {name} --matrices {matrices} --seconds {seconds} --tessera {build}/bin/tessera"),
     ("choices", 200, [], "choices.py measure {build}/bin/tessera --results bench/results/choices-{name}-{revision}.json --device {device} "

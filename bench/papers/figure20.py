@@ -23,7 +23,7 @@ import sys
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(ROOT, "bench"))
 import draw  # noqa: E402
-from report_common import load, save, table, write_or_check  # noqa: E402
+from report_common import load, revision, save, table, write_or_check  # noqa: E402
 
 RESULTS = os.path.join(ROOT, "bench", "results", "figure20-%s.json")
 PAGE = os.path.join(ROOT, "docs", "performance", "figure20.md")
@@ -65,8 +65,7 @@ def input_of(options, name, b):
 
 def measure(options):
     log = {"name": options.name, "devices": options.devices, "date": str(datetime.date.today()), "load": os.getloadavg()[0],
-           "revision": subprocess.run(["git", "-C", ROOT, "describe", "--always", "--dirty"], capture_output=True, text=True,
-                                      check=False).stdout.strip(), "rounds": options.rounds, "vectors": "by part", "cases": []}
+           "revision": options.revision or revision(ROOT), "rounds": options.rounds, "vectors": "by part", "cases": []}
     for name in GENERATED:
         for b in options.blocks:
             case = input_of(options, name, b)
@@ -119,6 +118,7 @@ def main():
     parser.add_argument("--blocks", type=int, nargs="+", default=BLOCKS)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--bin", default=os.path.join(ROOT, "build", "bin"))
+    parser.add_argument("--revision", help="that was built (default: that of this checkout)")
     parser.add_argument("--page", action="store_true")
     parser.add_argument("--check", action="store_true", help="only say whether the page is what the results say")
     options = parser.parse_args()

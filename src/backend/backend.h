@@ -301,6 +301,9 @@ struct tess_backend {
     /* Format fbcsr is kept as slices (format/fbcsr/slices.h), for which other shapes pay. */
     bool shapes_in_slices;
 
+    /* Whether a format stores half of A, which is symmetric. NULL: none does, of any matrix. */
+    bool (*stores_half)(const tess_matrix *A);
+
     /* Whether all iterations of CG with pc=jacobi on A are one launch, as far as the matrix's sizes
      * tell. NULL: they never are. */
     bool (*solves_at_once)(tess_device *device, const tess_matrix *A);

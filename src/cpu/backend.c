@@ -1,6 +1,7 @@
 /* "cpu" as a device. */
 #include "cpu/ceiling.h"
 #include "cpu/formats.h"
+#include "format/symmetric.h"
 
 static tess_status open_device(tess_device *device, const char *rest)
 {
@@ -97,6 +98,7 @@ static void explain(tess_plan *plan)
 const tess_backend tess_cpu_backend = {
     .name = "cpu",
     .kernels = tess_cpu_kernel_hash,
+    .stores_half = tess_symmetric_holds,
     .open = open_device,
     .close = close_device,
     .prepare = prepare,

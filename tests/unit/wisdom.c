@@ -185,15 +185,19 @@ static void an_unwritable_place_is_no_error(void **state)
 static void keys_tell_classes_apart(void **state)
 {
     static const char *const inputs[][2] = {
-        {"stencil7:n=8,b=3", "cpu of today|spmv|3x3|f64|medium|regular|cache"},
-        {"stencil7:n=20,b=3", "cpu of today|spmv|3x3|f64|medium|regular|memory"},
-        {"stencil7:n=8,b=1,type=f32", "cpu of today|spmv|1x1|f32|short|regular|cache"},
+        {"stencil7:n=8,b=3", "cpu of today|spmv|3x3|f64|medium|regular|cache|half"},
+        {"stencil7:n=20,b=3", "cpu of today|spmv|3x3|f64|medium|regular|memory|half"},
+        {"stencil7:n=8,b=1,type=f32", "cpu of today|spmv|1x1|f32|short|regular|cache|half"},
+        {"cdr:n=8,b=3", "cpu of today|spmv|3x3|f64|medium|regular|cache"},
         {"random:rows=100,count=40,r=2,c=5", "cpu of today|spmv|2x5|f64|long|regular|cache"},
         {"powerlaw:rows=2000,avg=6,b=3,long=2,length=1000",
          "cpu of today|spmv|3x3|f64|medium|irregular|memory"},
     };
     tess_ctx *ctx = test_ctx(state);
-    tess_device device = {.ctx = ctx, .model = "cpu of today", .cache_bytes = 1e6};
+    tess_device device = {.ctx = ctx,
+                          .backend = tess_backend_named("cpu", 3),
+                          .model = "cpu of today",
+                          .cache_bytes = 1e6};
     for (size_t i = 0; i < sizeof inputs / sizeof inputs[0]; i++) {
         tess_matrix *A;
         char key[TESS_WISDOM_KEY];
