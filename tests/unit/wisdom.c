@@ -188,6 +188,7 @@ static void keys_tell_classes_apart(void **state)
         {"stencil7:n=8,b=3", "cpu of today|spmv|3x3|f64|medium|regular|cache|half"},
         {"stencil7:n=20,b=3", "cpu of today|spmv|3x3|f64|medium|regular|memory|half"},
         {"stencil7:n=8,b=1,type=f32", "cpu of today|spmv|1x1|f32|short|regular|cache|half"},
+        {"stencil27:n=8,b=4", "cpu of today|spmv|4x4|f64|long|regular|memory|half"},
         {"cdr:n=8,b=3", "cpu of today|spmv|3x3|f64|medium|regular|cache"},
         {"random:rows=100,count=40,r=2,c=5", "cpu of today|spmv|2x5|f64|long|regular|cache"},
         {"powerlaw:rows=2000,avg=6,b=3,long=2,length=1000",

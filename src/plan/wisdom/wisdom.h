@@ -1,7 +1,8 @@
 /* Wisdom: which candidate won for matrices like this one, kept from run to run.
  *
  * A file is JSON, {"tessera_wisdom": 1, "entries": {KEY: ENTRY, ...}}. A key is
- * "device model|op|RxC|type|rows|spread|place", e.g.
+ * "device model|op|RxC|type|rows|spread|place", with "|half" where the device can store half of the
+ * matrix, e.g.
  *
  *     "cpu, 2 threads, neon, Neoverse-V1|spmv|3x3|f64|medium|regular|memory"
  *
