@@ -1,7 +1,7 @@
 #include "plan/duel.h"
 
 /* A batch is RUNS timed products. A duel is four batches: challenger, champion, champion,
- * challenger. The first products of a batch are slow: the cache still holds the other format's
+ * challenger. The first products of a batch are slow: the cache still holds the other side's
  * arrays. Products are not counted until they no longer get faster, but at most so many are left
  * out: */
 enum { RUNS = TESS_DUEL_RUNS / 2, WARM = 1, WARM_OTHER = 3, WARM_NEW = 8, WARM_FIRST = 9 };
@@ -67,17 +67,28 @@ bool tess_duel_format_is_out(const tess_arena *a, int64_t champion, int64_t chal
     return slow >= FORMAT_KERNELS;
 }
 
-/* The most products that a batch of a plan on this format runs before those that count. */
-static int warm_runs(const tess_arena *a, const char *format)
+/* Whether the arrays that the last trial read are those of this one: its own, A's own, or on a GPU
+ * those that trials on one format share. Trials on a CPU have copies of their own. */
+static bool is_warm(const tess_arena *a, int64_t trial)
+{
+    const tess_candidate *c = &a->search->trials[trial].candidate;
+    return a->warm == trial ||
+           (strcmp(a->search->trials[a->warm].candidate.format, c->format) == 0 &&
+            (a->device->backend->asynchronous || !(c->memory > 0)));
+}
+
+/* The most products that a batch of a trial runs before those that count. */
+static int warm_runs(const tess_arena *a, int64_t trial)
 {
     double times = tess_matrix_spmv_bytes(a->A) / (a->device->cache_bytes + 1);
     if (times >= 3)
         return WARM;
-    if (!a->warm)
+    if (a->warm < 0)
         return a->device->backend->asynchronous ? WARM_OTHER : WARM_FIRST;
-    if (strcmp(a->warm, format) == 0)
+    if (is_warm(a, trial))
         return WARM;
-    if (!a->device->backend->asynchronous && !has_run(a->search, format))
+    if (!a->device->backend->asynchronous &&
+        !has_run(a->search, a->search->trials[trial].candidate.format))
         return WARM_NEW;
     return times < 0.4 ? WARM : WARM_OTHER;
 }
@@ -102,13 +113,12 @@ static tess_status warm_up(tess_arena *a, const tess_contestant *c, int most, in
 tess_status tess_duel_batch(tess_arena *a, tess_contestant *c)
 {
     double seconds[RUNS + WARM_FIRST];
-    const char *format = a->search->trials[c->trial].candidate.format;
     bool asynchronous = a->device->backend->asynchronous;
-    int most = warm_runs(a, format), alone = 0, with = asynchronous ? most - 1 : 0;
+    int most = warm_runs(a, c->trial), alone = 0, with = asynchronous ? most - 1 : 0;
     TESS_TRY(warm_up(a, c, most, &alone));
     TESS_TRY(tess_product_time(c->plan, &spmv, 1.0, a->x, 0.0, a->y, RUNS + with, seconds));
-    c->cold = !a->warm;
-    a->warm = format;
+    c->cold = a->warm < 0;
+    a->warm = c->trial;
     a->search->spmvs += RUNS + (asynchronous ? most : alone);
     if (c->count == TESS_DUEL_RUNS)
         c->count = 0;
@@ -121,9 +131,7 @@ tess_status tess_duel_batch(tess_arena *a, tess_contestant *c)
 bool tess_duel_room(const tess_arena *a, int64_t champion, int64_t challenger, int64_t batches)
 {
     const tess_search *search = a->search;
-    const char *one = search->trials[champion].candidate.format;
-    const char *other = search->trials[challenger].candidate.format;
-    int first = warm_runs(a, one), second = warm_runs(a, other);
+    int first = warm_runs(a, champion), second = warm_runs(a, challenger);
     int64_t runs = batches * (RUNS + (first > second ? first : second));
     return search->effort == TESS_EFFORT_EXHAUSTIVE ||
            search->spmvs + runs <= TESS_MEASURE_PRODUCTS;

@@ -24,8 +24,8 @@ typedef struct tess_arena {
     tess_effort effort;               /* the user's, or ESTIMATE where measuring does not pay */
     bool shares_layouts;              /* of the plan that is made; trials always do */
     tess_search *search;
-    int64_t ahead;    /* trials before this one need not be compiled any more */
-    const char *warm; /* the format that ran last, NULL at first */
+    int64_t ahead; /* trials before this one need not be compiled any more */
+    int64_t warm;  /* the trial that ran last, -1 at first */
     void *x, *y;
 } tess_arena;
 

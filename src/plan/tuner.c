@@ -238,6 +238,7 @@ static tess_status search_and_keep(tess_arena *a, tess_plan **out)
                             .small = a->effort == TESS_EFFORT_ESTIMATE &&
                                      a->options->effort == TESS_EFFORT_MEASURE};
     a->search = search;
+    a->warm = -1;
     double start = tess_seconds();
     tess_status status = tess_search_list(search, a->device, a->A, a->options);
     /* Nothing listed: the backend says in its own words what is wrong with the options. */
