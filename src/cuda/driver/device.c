@@ -105,12 +105,16 @@ static tess_status describe(tess_cuda *cuda, tess_device *device)
     return TESS_OK;
 }
 
-/* Inside the context. */
-static tess_status create_stream(tess_cuda *cuda)
+static tess_status create_streams(tess_cuda *cuda)
 {
     TESS_TRY(tess_cuda_enter(cuda));
-    return tess_cuda_leave_with(
-        cuda, TESS_CU(cuda, cuStreamCreate(&cuda->stream, CU_STREAM_DEFAULT_FLAGS)));
+    tess_status status = TESS_CU(cuda, cuStreamCreate(&cuda->stream, CU_STREAM_DEFAULT_FLAGS));
+    if (status == TESS_OK) {
+        status = TESS_CU(cuda, cuStreamCreate(&cuda->uploads, CU_STREAM_DEFAULT_FLAGS));
+        if (status != TESS_OK)
+            (void)cuda->driver.cuStreamDestroy(cuda->stream);
+    }
+    return tess_cuda_leave_with(cuda, status);
 }
 
 tess_status tess_cuda_open(tess_device *device, const char *rest)
@@ -128,7 +132,7 @@ tess_status tess_cuda_open(tess_device *device, const char *rest)
     TESS_TRY_CLEAN(find_device(cuda));
     TESS_TRY_CLEAN(describe(cuda, device));
     TESS_TRY_CLEAN(TESS_CU(cuda, cuDevicePrimaryCtxRetain(&cuda->context, cuda->handle)));
-    status = create_stream(cuda);
+    status = create_streams(cuda);
     if (status != TESS_OK) {
         (void)cuda->driver.cuDevicePrimaryCtxRelease(cuda->handle);
         goto cleanup;
@@ -156,6 +160,7 @@ void tess_cuda_close(tess_device *device)
             (void)cuda->driver.cuMemFreeHost(cuda->stage[i]);
     }
     (void)cuda->driver.cuStreamDestroy(cuda->stream);
+    (void)cuda->driver.cuStreamDestroy(cuda->uploads);
     if (entered)
         tess_cuda_leave(cuda);
     (void)cuda->driver.cuDevicePrimaryCtxRelease(cuda->handle);

@@ -32,9 +32,10 @@ typedef struct tess_cuda {
     int ordinal;
     cu_device handle;
     cu_context context;
-    cu_stream stream; /* the library's own */
-    int sm;           /* 90: compute capability 9.0 */
-    int version;      /* of the driver: 13000 */
+    cu_stream stream;  /* the library's own */
+    cu_stream uploads; /* of arrays that nobody reads yet: they pass what `stream` has to do */
+    int sm;            /* 90: compute capability 9.0 */
+    int version;       /* of the driver: 13000 */
     int multiprocessors, threads_per_multiprocessor;
     size_t shared_bytes; /* most dynamic shared memory of a thread block */
     size_t l2_bytes, memory_bytes;

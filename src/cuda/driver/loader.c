@@ -35,6 +35,9 @@ tess_status tess_driver_load(tess_ctx *ctx, tess_driver *out)
         missing = symbol;
     TESS_DRIVER_FUNCTIONS(X)
 #undef X
+#define X(field, symbol, arguments) (void)tess_library_symbol(library, symbol, &driver.field);
+    TESS_DRIVER_NEWER_FUNCTIONS(X)
+#undef X
     if (missing)
         return tess_fail(ctx, TESS_ERR_DEVICE,
                          "device 'cuda': the NVIDIA driver is too old: it has no %s (CUDA 11.4 or "

@@ -13,6 +13,7 @@
 typedef struct tess_driver {
 #define X(field, symbol, arguments) cu_result(*field) arguments;
     TESS_DRIVER_FUNCTIONS(X)
+    TESS_DRIVER_NEWER_FUNCTIONS(X)
 #undef X
 } tess_driver;
 

@@ -55,6 +55,12 @@ void tess_cuda_unload(const tess_cuda *cuda, cu_module module)
         (void)cuda->driver.cuModuleUnload(module);
 }
 
+void tess_cuda_load_now(const tess_cuda *cuda, cu_function function)
+{
+    if (cuda->driver.cuFuncLoad)
+        (void)cuda->driver.cuFuncLoad(function);
+}
+
 /* ---- Helpers ---- */
 
 /* `entry` NULL: any entry. */

@@ -24,6 +24,9 @@ tess_status tess_cuda_load_function(tess_cuda *cuda, const char *source, const c
 tess_status tess_cuda_helper(tess_cuda *cuda, const char *source, const char *defines,
                              const char *entry, cu_function *function);
 void tess_cuda_unload(const tess_cuda *cuda, cu_module module); /* NULL is fine */
+/* Loads a function's code now, where the driver can. Otherwise its first launch does, which may
+ * wait until the device has nothing to do. */
+void tess_cuda_load_now(const tess_cuda *cuda, cu_function function);
 /* When the device closes. */
 void tess_cuda_helpers_free(tess_cuda *cuda);
 

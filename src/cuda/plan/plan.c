@@ -43,7 +43,7 @@ static tess_status need_resident(tess_cuda_plan *p, bool transposed, const char 
         TESS_TRY(update_transposed(p));
     }
     tess_cuda_resident *resident;
-    TESS_TRY(tess_cuda_resident_create(p->cuda, A, layout_name, p->stream, &resident));
+    TESS_TRY(tess_cuda_resident_create(p->cuda, A, layout_name, &resident));
     resident->next = *list;
     *list = resident;
     *out = resident;

@@ -1,8 +1,10 @@
 /* A matrix in one layout in device memory. */
 #include "cuda/plan/resident.h"
 
-static tess_status upload_arrays(tess_cuda *cuda, tess_cuda_resident *resident, cu_stream stream)
+/* Waits for these arrays, not for what the device computes meanwhile. */
+static tess_status upload_arrays(tess_cuda *cuda, tess_cuda_resident *resident)
 {
+    const cu_stream stream = cuda->uploads;
     const tess_cuda_layout *layout = resident->layout;
     for (int i = 0; i < layout->count; i++) {
         size_t bytes = layout->arrays[i].bytes;
@@ -24,15 +26,14 @@ static tess_status upload_arrays(tess_cuda *cuda, tess_cuda_resident *resident, 
 }
 
 tess_status tess_cuda_resident_create(tess_cuda *cuda, const tess_matrix *A,
-                                      const char *layout_name, cu_stream stream,
-                                      tess_cuda_resident **out)
+                                      const char *layout_name, tess_cuda_resident **out)
 {
     tess_cuda_resident *resident;
     TESS_TRY(TESS_ALLOC(cuda->ctx, 1, &resident));
     *resident = (tess_cuda_resident){.matrix = A};
     tess_status status = tess_cuda_layout_create(cuda->ctx, A, layout_name, &resident->layout);
     if (status == TESS_OK)
-        status = upload_arrays(cuda, resident, stream);
+        status = upload_arrays(cuda, resident);
     if (status != TESS_OK) {
         tess_cuda_resident_destroy(cuda, resident);
         return status;

@@ -23,8 +23,7 @@ typedef struct tess_cuda_resident {
 } tess_cuda_resident;
 
 tess_status tess_cuda_resident_create(tess_cuda *cuda, const tess_matrix *A,
-                                      const char *layout_name, cu_stream stream,
-                                      tess_cuda_resident **out);
+                                      const char *layout_name, tess_cuda_resident **out);
 /* Takes the matrix's values, which have changed. */
 tess_status tess_cuda_resident_update(tess_cuda *cuda, tess_cuda_resident *resident,
                                       cu_stream stream);

@@ -257,7 +257,7 @@ static tess_status place_probe(tess_cuda *cuda, const tess_cuda_variant *variant
                  strcmp(defines, probe_defines) == 0;
     if (alike) {
         kernel->layout_name(&probe->problem, probe->params, layout, sizeof layout);
-        status = tess_cuda_resident_create(cuda, A, layout, cuda->stream, &probe->resident);
+        status = tess_cuda_resident_create(cuda, A, layout, &probe->resident);
     }
     if (!alike || status != TESS_OK)
         tess_matrix_destroy(A);

@@ -59,9 +59,11 @@ tess_status tess_coarsen_load(tess_coarsen_level *s, int which, int32_t height, 
     }
     tess_coarsen_defines(height, inner, width, defines, sizeof defines);
     TESS_TRY(tess_cuda_load_code(s->cuda, "coarsen.cu", defines, &s->module[which]));
-    for (int i = 0; i < ENTRIES; i++)
+    for (int i = 0; i < ENTRIES; i++) {
         TESS_TRY(TESS_CU(
             s->cuda, cuModuleGetFunction(&s->function[which][i], s->module[which], entries[i])));
+        tess_cuda_load_now(s->cuda, s->function[which][i]);
+    }
     return TESS_OK;
 }
 

@@ -130,6 +130,13 @@ CALL cuFuncGetAttribute(int *value, int attribute, cu_function function)
     return CU_SUCCESS;
 }
 
+CALL cuFuncLoad(cu_function function)
+{
+    LOCKED();
+    REFUSE_IF(!known(function), FAKE_INVALID_HANDLE);
+    return CU_SUCCESS;
+}
+
 CALL cuFuncSetAttribute(cu_function function, int attribute, int value)
 {
     ENTER();
