@@ -127,6 +127,23 @@ static void without_a_clock_of_its_own_a_slight_lead_has_its_duel(void **state)
     tess_matrix_destroy(f.A);
 }
 
+/* Trials on one format of a CPU have arrays of their own, which the cache does not hold yet. */
+static void arrays_of_its_own_are_in_the_cache_before_times_count(void **state)
+{
+    tess_backend beside = fake_backend;
+    fixture f = {0};
+    add_alike(&f.fake, 2, 1);
+    f.fake.kernels[1].seconds = 0.9;
+    f.fake.kernels[1].memory = 1;
+    f.fake.kernels[1].cold = 4;
+    open_fixture(&f, state, large);
+    beside.asynchronous = false;
+    f.device.backend = &beside;
+    f.device.cache_bytes = tess_matrix_spmv_bytes(f.A);
+    assert_string_equal(choice_within_budget(&f), "k1");
+    tess_matrix_destroy(f.A);
+}
+
 /* A CPU's search leaves a format whose kernels are all far behind; a GPU's, and one that tries
  * everything, do not. */
 static void slow_formats_leave_products_for_fast_ones(void **state)
@@ -269,6 +286,7 @@ int main(void)
         cmocka_unit_test(who_comes_when_the_budget_is_used_up_wins_only_clearly),
         cmocka_unit_test(slight_leads_leave_room_to_look_at_the_others),
         cmocka_unit_test(without_a_clock_of_its_own_a_slight_lead_has_its_duel),
+        cmocka_unit_test(arrays_of_its_own_are_in_the_cache_before_times_count),
         cmocka_unit_test(slow_formats_leave_products_for_fast_ones),
         cmocka_unit_test(a_glance_at_fourteen_is_within_the_budget),
         cmocka_unit_test(noise_and_a_slow_start_cost_little),

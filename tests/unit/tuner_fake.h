@@ -12,6 +12,8 @@ typedef struct fake_kernel {
     double seconds;
     bool unprepared, unrunnable, fixed;
     const char *format; /* NULL: "fake" */
+    double memory;      /* bytes of arrays of its own */
+    int cold; /* products after another kernel's that take longer, each less than before */
 } fake_kernel;
 
 static inline const char *fake_format(const fake_kernel *kernel)
@@ -31,6 +33,8 @@ typedef struct fake {
     tess_effort listed_with;
     int cancel_at; /* the progress call that says stop; 0: none */
     int progress_calls;
+    const fake_kernel *last; /* that ran, and so many products without another */
+    int since;
 } fake;
 
 static inline fake *fake_of(const tess_plan *plan)
@@ -99,9 +103,18 @@ static inline tess_status fake_candidates(tess_device *device, const tess_matrix
         tess_candidate candidate = {0};
         snprintf(candidate.format, sizeof candidate.format, "%s", fake_format(&f->kernels[i]));
         snprintf(candidate.kernel, sizeof candidate.kernel, "%s", f->kernels[i].name);
+        candidate.memory = f->kernels[i].memory;
         TESS_TRY(tess_candidates_add(device->ctx, list, &candidate));
     }
     return TESS_OK;
+}
+
+/* How much longer the kernel's next product takes than one whose arrays are in the cache. */
+static inline double fake_cold(fake *f, const fake_kernel *kernel)
+{
+    f->since = f->last == kernel ? f->since + 1 : 0;
+    f->last = kernel;
+    return f->since < kernel->cold ? 1 + (double)(kernel->cold - f->since) / kernel->cold : 1;
 }
 
 static inline tess_status fake_time(tess_plan *plan, const tess_product *product, double alpha,
@@ -116,7 +129,8 @@ static inline tess_status fake_time(tess_plan *plan, const tess_product *product
     f->products += reps + 1;         /* one is not timed */
     for (int i = 0; i < reps; i++) { /* one run in three is disturbed */
         double off = f->noise * tess_random_unit(f->seed, (uint64_t)(8 * f->batches + i));
-        seconds[i] = kernel->seconds * slower * (1 + off) * (i % 3 == 0 ? 5 : 1);
+        seconds[i] =
+            kernel->seconds * slower * fake_cold(f, kernel) * (1 + off) * (i % 3 == 0 ? 5 : 1);
     }
     return TESS_OK;
 }
