@@ -45,9 +45,9 @@ PAGES = ["multigrid.py", "report_parts.py", "papers/figure20.py --page", "spgemm
 
 
 def build(directory, steps):
-    """The programs of the steps; cmake has configured the directory."""
+    """The programs of the steps and the shared library, which Python loads; cmake has configured the directory."""
     programs = sorted({f"tessera_bench_{p}" for _, _, more, _ in steps for p in more})
-    subprocess.run(["cmake", "--build", directory, "--target", "tessera_command", *programs], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(["cmake", "--build", directory, "--target", "tessera", "tessera_command", *programs], check=True, stdout=subprocess.DEVNULL)
 
 
 def run_step(words, seconds, log):

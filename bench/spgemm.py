@@ -65,35 +65,35 @@ class View(ctypes.Structure):
 
 class Tessera:
     def __init__(self, path):
-        self.library = ctypes.CDLL(path)
-        self.library.tess_ctx_error.restype = ctypes.c_char_p
+        self.calls = ctypes.CDLL(path)
+        self.calls.tess_ctx_error.restype = ctypes.c_char_p
         self.ctx = ctypes.c_void_p()
-        self.check(self.library.tess_ctx_create(None, ctypes.byref(self.ctx)))
+        self.check(self.calls.tess_ctx_create(None, ctypes.byref(self.ctx)))
 
     def check(self, status):
         if status != 0:
-            raise RuntimeError(self.library.tess_ctx_error(self.ctx).decode() if self.ctx else f"status {status}")
+            raise RuntimeError(self.calls.tess_ctx_error(self.ctx).decode() if self.ctx else f"status {status}")
 
     def set_threads(self, count):
-        self.check(self.library.tess_ctx_set_threads(self.ctx, count))
+        self.check(self.calls.tess_ctx_set_threads(self.ctx, count))
 
     def generate(self, spec):
         matrix = ctypes.c_void_p()
-        self.check(self.library.tess_matrix_generate(self.ctx, spec.encode(), ctypes.byref(matrix), None))
+        self.check(self.calls.tess_matrix_generate(self.ctx, spec.encode(), ctypes.byref(matrix), None))
         return matrix
 
     def multiply(self, a, b):
         matrix = ctypes.c_void_p()
-        self.check(self.library.tess_matrix_multiply(self.ctx, a, b, ctypes.byref(matrix)))
+        self.check(self.calls.tess_matrix_multiply(self.ctx, a, b, ctypes.byref(matrix)))
         return matrix
 
     def view(self, matrix):
         view = View()
-        self.library.tess_matrix_get_view(matrix, ctypes.byref(view))
+        self.calls.tess_matrix_get_view(matrix, ctypes.byref(view))
         return view
 
     def destroy(self, matrix):
-        self.library.tess_matrix_destroy(matrix)
+        self.calls.tess_matrix_destroy(matrix)
 
 
 def to_scipy(view):
@@ -116,23 +116,23 @@ class Mkl:
     """Sparse BLAS of MKL: handles of matrices whose arrays SciPy's matrices own."""
 
     def __init__(self, path):
-        self.library = ctypes.CDLL(path)
+        self.calls = ctypes.CDLL(path)
         text = ctypes.create_string_buffer(200)
-        self.library.MKL_Get_Version_String(text, 200)
+        self.calls.MKL_Get_Version_String(text, 200)
         self.version = text.value.decode().strip()
 
     def set_threads(self, count):
-        self.library.MKL_Set_Num_Threads(count)
+        self.calls.MKL_Set_Num_Threads(count)
 
     def handle(self, matrix):
         handle, pointer = ctypes.c_void_p(), lambda array: ctypes.c_void_p(array.ctypes.data)
         starts, ends = pointer(matrix.indptr), ctypes.c_void_p(matrix.indptr.ctypes.data + 4)
         rest = (starts, ends, pointer(matrix.indices), pointer(matrix.data))
         if matrix.format == "csr":
-            status = self.library.mkl_sparse_d_create_csr(ctypes.byref(handle), 0, *matrix.shape, *rest)
+            status = self.calls.mkl_sparse_d_create_csr(ctypes.byref(handle), 0, *matrix.shape, *rest)
         else:
             b = matrix.blocksize[0]
-            status = self.library.mkl_sparse_d_create_bsr(ctypes.byref(handle), 0, 101, matrix.shape[0] // b, matrix.shape[1] // b, b, *rest)
+            status = self.calls.mkl_sparse_d_create_bsr(ctypes.byref(handle), 0, 101, matrix.shape[0] // b, matrix.shape[1] // b, b, *rest)
         self.check(status)
         return handle
 
@@ -143,9 +143,9 @@ class Mkl:
 
     def multiply(self, a, b, order):
         product = ctypes.c_void_p()
-        self.check(self.library.mkl_sparse_spmm(10, a, b, ctypes.byref(product)))
+        self.check(self.calls.mkl_sparse_spmm(10, a, b, ctypes.byref(product)))
         if order:
-            self.check(self.library.mkl_sparse_order(product))
+            self.check(self.calls.mkl_sparse_order(product))
         return product
 
     def blocks(self, product, block):
@@ -153,10 +153,10 @@ class Mkl:
         starts, ends, columns = (ctypes.POINTER(ctypes.c_int32)() for _ in range(3))
         values, given = ctypes.c_void_p(), ctypes.byref
         if block == 1:
-            self.check(self.library.mkl_sparse_d_export_csr(product, given(index), given(rows), given(cols), given(starts), given(ends),
+            self.check(self.calls.mkl_sparse_d_export_csr(product, given(index), given(rows), given(cols), given(starts), given(ends),
                                                             given(columns), given(values)))
         else:
-            self.check(self.library.mkl_sparse_d_export_bsr(product, given(index), given(layout), given(rows), given(cols), given(size),
+            self.check(self.calls.mkl_sparse_d_export_bsr(product, given(index), given(layout), given(rows), given(cols), given(size),
                                                             given(starts), given(ends), given(columns), given(values)))
         return ends[rows.value - 1]
 
@@ -166,12 +166,12 @@ class Mkl:
         class Description(ctypes.Structure):
             _fields_ = [("type", ctypes.c_int), ("mode", ctypes.c_int), ("diag", ctypes.c_int)]
         y = numpy.zeros(self.rows)
-        self.check(self.library.mkl_sparse_d_mv(10, ctypes.c_double(1), product, Description(20, 40, 50), ctypes.c_void_p(x.ctypes.data),
+        self.check(self.calls.mkl_sparse_d_mv(10, ctypes.c_double(1), product, Description(20, 40, 50), ctypes.c_void_p(x.ctypes.data),
                                                 ctypes.c_double(0), ctypes.c_void_p(y.ctypes.data)))
         return y
 
     def destroy(self, handle):
-        self.check(self.library.mkl_sparse_destroy(handle))
+        self.check(self.calls.mkl_sparse_destroy(handle))
 
 
 # ---- Measuring ----
