@@ -206,6 +206,28 @@ static void loads_in_flight_are_fewer_only_where_the_cache_keeps_the_matrix(void
     assert_int_equal(guessed(&problem, "depth"), 1);
 }
 
+/* A few hundred long rows have a thread block on every multiprocessor, or as many as eight rows
+ * each make. */
+static void few_long_rows_are_dealt_to_all_multiprocessors(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t n;
+        int32_t b;
+        int threads;
+    } cases[] = {{512, 8, 128}, {1024, 8, 128}, {1024, 16, 128}, {2048, 8, 128}, {4096, 8, 256}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const int64_t lines = cases[i].n / cases[i].b;
+        tess_cuda_problem dense = problem_of(lines, cases[i].b, 0, 0);
+        dense.blocks = lines * lines;
+        dense.longest_row = lines;
+        const int threads = guessed(&dense, "threads");
+        if (threads != cases[i].threads)
+            fail_msg("dense, n=%d, b=%d: threads=%d, expected %d", (int)cases[i].n, (int)cases[i].b,
+                     threads, cases[i].threads);
+    }
+}
+
 static void the_guess_fits_every_problem(void **state)
 {
     (void)state;
@@ -321,6 +343,7 @@ int main(void)
         cmocka_unit_test(fields_are_taken_where_columns_are_near),
         cmocka_unit_test(thread_blocks_fill_rounds_and_long_rows_have_two_threads),
         cmocka_unit_test(loads_in_flight_are_fewer_only_where_the_cache_keeps_the_matrix),
+        cmocka_unit_test(few_long_rows_are_dealt_to_all_multiprocessors),
         cmocka_unit_test(the_guess_fits_every_problem),
         cmocka_unit_test(swept_is_for_a_scattered_x_beyond_the_cache),
         cmocka_unit_test(chunks_fill_whole_rounds),

@@ -1,6 +1,6 @@
 /* The layouts sliced and swept. */
 #include "cuda/kernels/padding.h"
-#include "cuda/kernels/support.h"
+#include "cuda/kernels/sliced.h"
 #include "format/sliced.h"
 #include "format/swept.h"
 
@@ -53,9 +53,10 @@ static tess_status create_sliced(tess_ctx *ctx, const tess_matrix *A, const char
         (int64_t)S->cut_slots[S->cut_rows] * S->block_height * (int64_t)tess_type_size(S->type), 8);
     layout->counts[SLICED_DOT_AT] = 8 * slots;
     const tess_sliced_panel *last = &S->panel[S->options.panels - 1];
+    const int64_t thread_blocks =
+        tess_ceil_div(last->slices * options.height * S->block_height, TESS_SLICED_ROWS);
     layout->workspace =
-        8 * (size_t)(slots + tess_ceil_div(last->slices * options.height * S->block_height, 32) +
-                     last->cut_rows * (1 + S->block_height / 128) + 2);
+        8 * (size_t)(slots + thread_blocks + last->cut_rows * (1 + S->block_height / 128) + 2);
     layout->format = S;
     return TESS_OK;
 }

@@ -76,7 +76,7 @@ int tess_sliced_widest_x(const tess_cuda_problem *problem)
 bool tess_sliced_fits(const tess_cuda_problem *problem, const int *p)
 {
     int real = (int)tess_type_size(problem->type), group = tess_sliced_group(problem, p);
-    if (p[V] * real > 16 || p[THREADS] % (32 * p[TPR]) != 0)
+    if (p[V] * real > 16 || p[THREADS] % (TESS_SLICED_ROWS * p[TPR]) != 0)
         return false;
     if (p[C] > 1 && (int64_t)p[C] * problem->block_height > 4096)
         return false;

@@ -3,6 +3,9 @@
 
 #include "cuda/kernels/support.h"
 
+/* Scalar rows a thread block at least: eight scalars of f32 are a sector of memory. */
+enum { TESS_SLICED_ROWS = 8 };
+
 /* The most scalars of a block's x that can be read at a time. */
 int tess_sliced_widest_x(const tess_cuda_problem *problem);
 

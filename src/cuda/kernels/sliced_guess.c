@@ -88,6 +88,20 @@ static void guess_few_rows(const tess_cuda_problem *problem, int *p)
         p[DEPTH] /= 2;
 }
 
+/* Thread blocks for every multiprocessor, if smaller ones make them more. A dense matrix of 1024
+ * rows has 16 threads a row in 32 thread blocks of 512, and in 128 of 128. */
+static void guess_small_blocks(const tess_cuda_problem *problem, int *p)
+{
+    while (p[THREADS] > 64 &&
+           problem->rows * p[TPR] < (int64_t)problem->multiprocessors * p[THREADS]) {
+        p[THREADS] /= 2;
+        if (!tess_sliced_fits(problem, p)) {
+            p[THREADS] *= 2;
+            return;
+        }
+    }
+}
+
 /* Loads in flight a thread: about a hundred bytes of values, less where blocks are small and many
  * threads fit, and at most half a row, since loads behind a row's end are wasted. Rows that were
  * cut and sorted are about as long as their neighbours. */
@@ -230,6 +244,7 @@ void tess_sliced_guess(const tess_cuda_problem *problem, int *p)
            p[DEPTH] * p[TPR] * tess_sliced_group(problem, p) > mean)
         p[DEPTH] /= 2;
     guess_few_rows(problem, p);
+    guess_small_blocks(problem, p);
     if (!guess_one_round(problem, p))
         guess_long_rows(problem, p);
     if (tess_sliced_gathers_worth(problem))
