@@ -206,7 +206,7 @@ static void loads_in_flight_are_fewer_only_where_the_cache_keeps_the_matrix(void
     assert_int_equal(guessed(&problem, "depth"), 1);
 }
 
-/* A few hundred long rows have a thread block on every multiprocessor, or as many as eight rows
+/* A few hundred long rows have a thread block on every multiprocessor, or as many as 16 rows
  * each make. */
 static void few_long_rows_are_dealt_to_all_multiprocessors(void **state)
 {
@@ -215,7 +215,7 @@ static void few_long_rows_are_dealt_to_all_multiprocessors(void **state)
         int64_t n;
         int32_t b;
         int threads;
-    } cases[] = {{512, 8, 128}, {1024, 8, 128}, {1024, 16, 128}, {2048, 8, 128}, {4096, 8, 256}};
+    } cases[] = {{512, 8, 256}, {1024, 8, 256}, {1024, 16, 256}, {2048, 8, 256}, {4096, 8, 256}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const int64_t lines = cases[i].n / cases[i].b;
         tess_cuda_problem dense = problem_of(lines, cases[i].b, 0, 0);

@@ -9,7 +9,7 @@
 #include "cuda/driver/jit.h"
 #include "backend/backend.h"
 
-enum { TESS_CUDA_STAGES = 2 };
+enum { TESS_CUDA_STAGES = 4 };
 
 /* A function that stays loaded until the device closes (module.c); `source` and `entry` are string
  * literals. */

@@ -39,7 +39,7 @@ const tess_cuda_param tess_sliced_params[COUNT] = {
     [V] = {"V", {1, 2, 4}, 3},
     [XV] = {"xv", {1, 2, 4}, 3, tess_sliced_gathers_worth}, /* scalars of x a load */
     [DEPTH] = {"depth", {1, 2, 4, 8}, 4},
-    [TPR] = {"tpr", {1, 2, 4, 8, 16}, 5, tpr_worth},
+    [TPR] = {"tpr", {1, 2, 4, 8, 16, 32}, 6, tpr_worth},
     [THREADS] = {"threads", {64, 128, 256, 512}, 4},
     [HINT] = {"hint", {0, 1, 2, 3}, 4},
 };

@@ -3,8 +3,9 @@
 
 #include "cuda/kernels/support.h"
 
-/* Scalar rows a thread block at least: eight scalars of f32 are a sector of memory. */
-enum { TESS_SLICED_ROWS = 8 };
+/* Scalar rows a thread block at least. H200, dense, 16 x 16 blocks, f64, 16 threads a row: with 8
+ * rows 1024 rows take 6.5 us, with 16 5.7, with 32 6.6. */
+enum { TESS_SLICED_ROWS = 16 };
 
 /* The most scalars of a block's x that can be read at a time. */
 int tess_sliced_widest_x(const tess_cuda_problem *problem);

@@ -89,7 +89,7 @@ static void guess_few_rows(const tess_cuda_problem *problem, int *p)
 }
 
 /* Thread blocks for every multiprocessor, if smaller ones make them more. A dense matrix of 1024
- * rows has 16 threads a row in 32 thread blocks of 512, and in 128 of 128. */
+ * rows has 16 threads a row in 32 thread blocks of 512, and in 64 of 256. */
 static void guess_small_blocks(const tess_cuda_problem *problem, int *p)
 {
     while (p[THREADS] > 64 &&

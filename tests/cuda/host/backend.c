@@ -178,6 +178,29 @@ static void *to_device(void **state, tess_device *device, const void *host, size
     return there;
 }
 
+/* Small copies are direct, large ones go through two pinned buffers, very large ones through four. */
+static void copies_of_every_size_arrive(void **state)
+{
+    static const size_t sizes[] = {8, (256 << 10) + 8, (16 << 20) + 40, ((size_t)300 << 20) + 24};
+    tess_device *device = open_device(state);
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        const size_t words = sizes[i] / sizeof(uint64_t);
+        uint64_t *host = malloc(sizes[i]);
+        assert_non_null(host);
+        for (size_t k = 0; k < words; k++)
+            host[k] = k * 0x9e3779b97f4a7c15u;
+        void *there = to_device(state, device, host, sizes[i]);
+        memset(host, 0, sizes[i]);
+        ok(state, tess_device_copy_from(device, host, there, sizes[i]));
+        for (size_t k = 0; k < words; k++)
+            if (host[k] != k * 0x9e3779b97f4a7c15u)
+                fail_msg("%zu bytes: word %zu is another", sizes[i], k);
+        tess_device_free(device, there);
+        free(host);
+    }
+    tess_device_close(device);
+}
+
 static void device_vectors_neither_allocate_nor_wait(void **state)
 {
     tess_device *device = open_device(state);
@@ -353,6 +376,7 @@ int main(void)
         TEST(description_is_one_line),
         TEST(products_match_ref_on_host_vectors),
         TEST(lines_in_long_rows_are_verified),
+        TEST(copies_of_every_size_arrive),
         TEST(device_vectors_neither_allocate_nor_wait),
         TEST(product_can_be_captured_and_replayed),
         TEST(plans_follow_their_matrix_in_every_layout),
