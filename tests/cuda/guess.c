@@ -214,17 +214,22 @@ static void few_long_rows_are_dealt_to_all_multiprocessors(void **state)
     static const struct {
         int64_t n;
         int32_t b;
-        int threads;
-    } cases[] = {{512, 8, 256}, {1024, 8, 256}, {1024, 16, 256}, {2048, 8, 256}, {4096, 8, 256}};
+        int tpr, threads;
+    } cases[] = {{512, 8, 32, 512},
+                 {1024, 8, 32, 512},
+                 {1024, 16, 32, 512},
+                 {2048, 8, 32, 512},
+                 {4096, 8, 16, 256}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const int64_t lines = cases[i].n / cases[i].b;
         tess_cuda_problem dense = problem_of(lines, cases[i].b, 0, 0);
         dense.blocks = lines * lines;
         dense.longest_row = lines;
-        const int threads = guessed(&dense, "threads");
-        if (threads != cases[i].threads)
-            fail_msg("dense, n=%d, b=%d: threads=%d, expected %d", (int)cases[i].n, (int)cases[i].b,
-                     threads, cases[i].threads);
+        const int tpr = guessed(&dense, "tpr"), threads = guessed(&dense, "threads");
+        if (tpr != cases[i].tpr || threads != cases[i].threads)
+            fail_msg("dense, n=%d, b=%d: tpr=%d,threads=%d, expected tpr=%d,threads=%d",
+                     (int)cases[i].n, (int)cases[i].b, tpr, threads, cases[i].tpr,
+                     cases[i].threads);
     }
 }
 

@@ -73,6 +73,19 @@ int tess_sliced_widest_x(const tess_cuda_problem *problem)
     return xv;
 }
 
+/* Threads of a row that get blocks of their own. Few rows have many threads: four share a block's
+ * columns, so that each has several loads in flight, and the blocks are dealt. */
+static int dealt(const int *p)
+{
+    enum { ACROSS = 4 };
+    return p[TPR] > ACROSS ? p[TPR] / ACROSS : 1;
+}
+
+int tess_sliced_wide_share(const tess_cuda_problem *problem, const int *p)
+{
+    return (int)tess_ceil_div(problem->block_width / p[V], p[TPR] / dealt(p));
+}
+
 bool tess_sliced_fits(const tess_cuda_problem *problem, const int *p)
 {
     int real = (int)tess_type_size(problem->type), group = tess_sliced_group(problem, p);
@@ -91,7 +104,8 @@ bool tess_sliced_fits(const tess_cuda_problem *problem, const int *p)
     if (bytes > in_flight && (complex || (!wide && p[DEPTH] > 1)))
         return false;
     if (wide)
-        return group == 1 && p[TPR] <= problem->block_width / p[V] && p[DEPTH] <= 4;
+        return group == 1 && p[TPR] / dealt(p) <= problem->block_width / p[V] &&
+               dealt(p) <= problem->longest_row && p[DEPTH] <= 4;
     return p[TPR] == 1 || (int64_t)p[TPR] * group <= problem->longest_row;
 }
 
@@ -105,7 +119,7 @@ int tess_sliced_wide_loads(const tess_cuda_problem *problem, const int *p)
 {
     if (!tess_sliced_is_wide(problem))
         return 0;
-    int share = (int)tess_ceil_div(problem->block_width / p[V], p[TPR]);
+    int share = tess_sliced_wide_share(problem, p);
     int pieces = (int)tess_ceil_div(share, 4 * p[DEPTH]);
     return (int)tess_ceil_div(share, pieces);
 }
@@ -114,14 +128,15 @@ static void defines_dot(const tess_cuda_problem *problem, const int *p, int dot,
                         size_t size)
 {
     tess_cuda_scalar_defines(problem->type, problem->conjugate, text, size);
-    tess_append(text, size,
-                " -DBH=%d -DBW=%d -DHEIGHT=%d -DVEC=%d -DGROUP=%d -DDEPTH=%d -DPER_ROW=%d "
-                "-DTHREADS=%d -DXVEC=%d -DWIDE=%d -DTARGETS=%d -DRAGGED=%d -DHINT=%d -DDOT=%d%s",
-                (int)problem->block_height, (int)problem->block_width, p[C], p[V],
-                tess_sliced_group(problem, p), p[DEPTH], p[TPR], p[THREADS],
-                problem->fields ? 1 : p[XV], tess_sliced_wide_loads(problem, p), has_targets(p),
-                problem->cols % problem->block_width != 0, p[HINT], dot,
-                problem->fields ? " -DFIELDS=1" : "");
+    tess_append(
+        text, size,
+        " -DBH=%d -DBW=%d -DHEIGHT=%d -DVEC=%d -DGROUP=%d -DDEPTH=%d -DPER_ROW=%d "
+        "-DTHREADS=%d -DXVEC=%d -DWIDE=%d -DDEAL=%d -DTARGETS=%d -DRAGGED=%d -DHINT=%d -DDOT=%d%s",
+        (int)problem->block_height, (int)problem->block_width, p[C], p[V],
+        tess_sliced_group(problem, p), p[DEPTH], p[TPR], p[THREADS], problem->fields ? 1 : p[XV],
+        tess_sliced_wide_loads(problem, p), dealt(p), has_targets(p),
+        problem->cols % problem->block_width != 0, p[HINT], dot,
+        problem->fields ? " -DFIELDS=1" : "");
 }
 
 static void defines(const tess_cuda_problem *problem, const int *p, char *text, size_t size)

@@ -6,8 +6,10 @@
  *   VEC       scalars a load               GROUP    blocks a group: GROUP*BW is a multiple of VEC
  *   DEPTH     groups in flight             THREADS  threads a block
  *   PER_ROW   threads a row: they share the groups of a row (narrow blocks) or the columns of
- *             every block (WIDE); their sums are added in a fixed order through shared memory
+ *             its blocks (WIDE); their sums are added in a fixed order through shared memory
  *   WIDE      0: a group's loads are all in flight; n > 0: n loads in flight at a time, GROUP = 1
+ *   DEAL      of WIDE: the blocks of a row are dealt to so many threads, or groups of them that
+ *             share the columns; divides PER_ROW
  *   XVEC      scalars of x a load, where x lies at a multiple of them
  *   TARGETS   lines are not the block rows in order: targets[] says where a line goes
  *   RAGGED    cols is not a multiple of BW: the last block column hangs over the end of x

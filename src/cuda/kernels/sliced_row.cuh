@@ -10,22 +10,26 @@
 /* The thread's part of one row. `values` and `columns` point at the row's first scalar and column;
  * inside the loops all offsets from them are compile-time constants. */
 #if WIDE
-/* This thread's columns of every block, WIDE loads at a time. */
+#define ACROSS (PER_ROW / DEAL) /* threads that share a block's columns */
+
+/* This thread's columns of every DEAL-th block, WIDE loads at a time. */
 DEVICE scalar row_sum(const scalar *x, long long cols, const scalar *values, const int *columns,
                       int length, int part, bool vectors, policy p, policy keep)
 {
     (void)vectors;
-    const int share = (GV + PER_ROW - 1) / PER_ROW; /* vectors of a block each thread takes */
-    const int first = part * share, end = first + share < GV ? first + share : GV;
+    const int share = (GV + ACROSS - 1) / ACROSS; /* vectors of a block each thread takes */
+    const int first = part % ACROSS * share, end = first + share < GV ? first + share : GV;
     scalar sum = ZERO;
     int next = 0;
-    if (length > 0)
+    values += (long long)(part / ACROSS) * GV * (LANES * VEC);
+    columns += part / ACROSS * HEIGHT;
+    if (part / ACROSS < length)
         load_columns(columns, &next, p);
     NO_UNROLL
-    for (int k = 0; k < length; k++) {
+    for (int k = part / ACROSS; k < length; k += DEAL) {
         const int column = next;
-        columns += HEIGHT;
-        if (k + 1 < length)
+        columns += DEAL * HEIGHT;
+        if (k + DEAL < length)
             load_columns(columns, &next, p);
         NO_UNROLL
         for (int j0 = first; j0 < end; j0 += WIDE) {
@@ -48,7 +52,7 @@ DEVICE scalar row_sum(const scalar *x, long long cols, const scalar *values, con
                     for (int i = 0; i < VEC; i++)
                         MULTIPLY_ADD(sum, v[j][i], xs[j][i]);
         }
-        values += (long long)GV * (LANES * VEC);
+        values += (long long)DEAL * GV * (LANES * VEC);
     }
     return sum;
 }

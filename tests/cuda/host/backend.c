@@ -178,7 +178,8 @@ static void *to_device(void **state, tess_device *device, const void *host, size
     return there;
 }
 
-/* Small copies are direct, large ones go through two pinned buffers, very large ones through four. */
+/* Small copies are direct, large ones go through two pinned buffers, very large ones through four.
+ */
 static void copies_of_every_size_arrive(void **state)
 {
     static const size_t sizes[] = {8, (256 << 10) + 8, (16 << 20) + 40, ((size_t)300 << 20) + 24};
