@@ -7,7 +7,7 @@ LIGHT = {"ink": "#1c2127", "soft": "#5a6370", "grid": "#e1e5ea", "axis": "#7b859
 DARK = {"ink": "#e8eaed", "soft": "#a3acb8", "grid": "#2c333b", "axis": "#8b95a1", "paper": "#15181c"}
 SERIES = [("#c2570c", "#ffa657"), ("#1f6fd0", "#6db1ff"), ("#1a7f4b", "#56d394"), ("#7c4dbd", "#c3a1ff"),
           ("#00798c", "#4fd0df"), ("#8a6100", "#e2c044"), ("#a13670", "#ff9bcb"), ("#5a6370", "#a3acb8"),
-          ("#b3261e", "#ff8b82"), ("#5d7a00", "#b5d33d")]
+          ("#b3261e", "#ff8b82"), ("#5d7a00", "#b5d33d"), ("#3b3f9e", "#9fa8ff")]
 
 
 def style():

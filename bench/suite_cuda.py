@@ -74,7 +74,7 @@ def all_cases(matrices):
     single = [case(f"stencil{p}", b, stencil(p, b, LARGE, 4), type="f32", peers=False) for b in B_ALL for p in (27, 7)]
     real = [case("promoted", b, f"promote:b={b}:{path}", label=name_of(path))
             for path in patterns(matrices) for b in B_PROMOTED]
-    return large + irregular + several + single + real + families + small
+    return large + irregular + several + single + families + small + real
 
 
 def key_of(c):

@@ -20,6 +20,6 @@ for name, model in sorted(document["devices"].items()):
     for table in ("curves", "extras"):
         lines = ",\n".join("   " + json.dumps([short(v) for v in line]) for line in model[table])
         tables.append(f'  "{table}": [\n{lines}]')
-    known = ", ".join(f'"{key}": {short(model[key])}' for key in ("cache_bytes", "memory_speed", "gpu_threads") if model.get(key))
+    known = ", ".join(f'"{key}": {model[key]:.12g}' for key in ("cache_bytes", "memory_speed", "gpu_threads") if model.get(key))
     devices.append(f" {json.dumps(name)}: {{{known},\n" + ",\n".join(tables) + "}")
 print(f'{{"tessera_model": {document["tessera_model"]}, "devices": {{\n' + ",\n".join(devices) + "\n}}")

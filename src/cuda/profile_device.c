@@ -11,7 +11,7 @@ static const struct known_gpu {
     size_t shared_bytes, l2_bytes, memory_bytes;
     double memory_speed;
 } known[] = {
-    {"h200", "NVIDIA H200", 90, 132, 2048, 227 << 10, 60 << 20, (size_t)140 << 30, 4.8143e12},
+    {"h200", "NVIDIA H200", 90, 132, 2048, 227 << 10, 60 << 20, (size_t)140 << 30, 4.814304e12},
 };
 enum { KNOWN = sizeof known / sizeof known[0] };
 

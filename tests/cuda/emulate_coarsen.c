@@ -126,18 +126,25 @@ static void compare(const test_coarsen_shape *shape, const char *what, const tes
 
 /* What a level has on the device after the launches of a set-up. */
 typedef struct numbers {
-    double *P, *AP, *R, *coarse;
+    double *F, *P, *AP, *R, *coarse;
 } numbers;
 
 static numbers compute(const test_coarsen_shape *shape, const bench *s, uint64_t seed)
 {
     const tess_amg_level *level = &s->level;
-    numbers n = {room_for(level->P), room_for(level->AP), room_for(level->R), room_for(s->coarse)};
+    numbers n = {room_for(level->filtered ? level->filtered : level->A), room_for(level->P),
+                 room_for(level->AP), room_for(level->R), room_for(s->coarse)};
     const tess_coarsen_matrix A = view(level->A, NULL), Q = view(level->tentative, NULL);
-    const tess_coarsen_matrix F = view(level->filtered ? level->filtered : level->A, NULL);
+    const tess_coarsen_matrix F =
+        level->filtered ? view(level->filtered, n.F) : view(level->A, NULL);
     const tess_coarsen_matrix P = view(level->P, n.P), AP = view(level->AP, n.AP);
     const tess_coarsen_matrix R = view(level->R, n.R), C = view(s->coarse, n.coarse);
     tess_cuda_launch l;
+    if (level->filtered) {
+        const uint64_t modes = shape->block == 1 ? address(level->modes) : 0;
+        tess_coarsen_filter(&A, &F, modes, &l);
+        launch(shape, "fine", &l, seed + 6);
+    }
     tess_coarsen_multiply(&F, &Q, &P, &l);
     launch(shape, "fine", &l, seed);
     tess_coarsen_smooth(&P, &Q, address(level->inverse), tess_amg_omega(level), &l);
@@ -155,7 +162,7 @@ static numbers compute(const test_coarsen_shape *shape, const bench *s, uint64_t
 
 static void release(numbers *n)
 {
-    free(n->P), free(n->AP), free(n->R), free(n->coarse);
+    free(n->F), free(n->P), free(n->AP), free(n->R), free(n->coarse);
 }
 
 /* Cases with weak blocks, with rows that no mode reaches, and with long rows: there must be some.
@@ -178,6 +185,8 @@ static void check(tess_ctx *ctx, const test_coarsen_shape *shape, tess_matrix *A
     tess_amg_restrict_values(ctx, level);
     ok(ctx, tess_multiply_values(ctx, level->R, level->AP, s.coarse));
     tess_amg_revive(level, s.coarse);
+    if (level->filtered)
+        compare(shape, "A without weak blocks", level->filtered, all.F);
     compare(shape, "P", level->P, all.P);
     compare(shape, "A P", level->AP, all.AP);
     compare(shape, "R", level->R, all.R);

@@ -236,8 +236,6 @@ void tess_sliced_guess(const tess_cuda_problem *problem, int *p)
      * displace those that another kernel left to stay (H200, 39 MB: 10 or 15 us). */
     if (fits_cache(problem, 1) && p[PANELS] == 1)
         p[HINT] = 0;
-    if (single && bw == 1 && mean < 12)
-        p[THREADS] = 64; /* H200, 7 points: 85.8 % of read, 85.3 with 128 */
     if (bw == 16 || bw >= 48)
         p[TPR] = mean >= 4 ? 4 : 2;
     if (!tess_sliced_fits(problem, p))

@@ -234,6 +234,8 @@ tess_status tess_cuda_need_form(tess_cuda_plan *p, tess_cuda_op op, bool transpo
     int params[TESS_CUDA_PARAMS] = {0};
     const tess_operation operation = tess_cuda_operation(transposed);
     *out = find_variant(p, op, operation, 1, 0, fields);
+    if (*out && strcmp((*out)->kernel->format, p->kernel->format) != 0) /* tess_cuda_need_dot's */
+        *out = NULL;
     if (*out || *missing || p->caller.apply)
         return TESS_OK;
     TESS_TRY(describe(p, operation, &problem));

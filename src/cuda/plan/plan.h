@@ -82,12 +82,6 @@ tess_status tess_cuda_need_variant(tess_cuda_plan *p, tess_cuda_op op, tess_oper
 tess_status tess_cuda_need_form(tess_cuda_plan *p, tess_cuda_op op, bool transposed, bool fields,
                                 const tess_cuda_variant **out);
 
-/* The form that leaves a dot product too. NULL: a dot product follows the product. */
-static inline tess_status tess_cuda_need_dot(tess_cuda_plan *p, const tess_cuda_variant **out)
-{
-    return tess_cuda_need_form(p, TESS_CUDA_SPMV_DOT, false, false, out);
-}
-
 /* A resident of the plan's matrix in that layout, for users that are no variants. It takes new
  * values until it is let go. Inside enter/leave. */
 tess_status tess_cuda_hold_resident(tess_cuda_plan *p, const char *layout_name,
@@ -122,6 +116,11 @@ tess_status tess_cuda_memory_convert(tess_plan *plan, int64_t count, double scal
 tess_status tess_cuda_memory_permute(tess_plan *plan, const tess_permute *pass);
 
 /* ---- product.c ---- */
+
+/* The form of the plan's kernel that leaves a dot product too. `any`: where that has none and the
+ * matrix fits L2, another kernel's on a copy. NULL: a dot product follows the product. Inside
+ * enter/leave. */
+tess_status tess_cuda_need_dot(tess_cuda_plan *p, bool any, const tess_cuda_variant **out);
 
 tess_status tess_cuda_spmv(tess_plan *plan, double alpha, const void *x, double beta, void *y);
 tess_status tess_cuda_spmv_transpose(tess_plan *plan, double alpha, const void *x, double beta,

@@ -131,6 +131,23 @@ tess_status tess_cuda_run_dot(tess_cuda_plan *p, cu_pointer w, cu_pointer y, cu_
     return tess_cuda_launch_one(cuda, final, &run, p->stream);
 }
 
+/* A launch more takes longer than the best kernel wins on a matrix in L2. H200, an iteration of CG,
+ * 1 x 1 blocks: nasa2146 8.0 us with `sliced` and 11.7 with `by_block` and a dot, bcsstk16 8.6 and
+ * 13.3. */
+tess_status tess_cuda_need_dot(tess_cuda_plan *p, bool any, const tess_cuda_variant **out)
+{
+    const tess_kept_error kept = tess_error_keep(p->cuda->ctx);
+    const size_t bytes = (size_t)tess_matrix_stored(&p->matrix) * tess_type_size(p->matrix.type);
+    TESS_TRY(tess_cuda_need_form(p, TESS_CUDA_SPMV_DOT, false, false, out));
+    if (*out || !any || bytes > p->cuda->l2_bytes || p->caller.apply)
+        return TESS_OK;
+    if (tess_cuda_need_variant(p, TESS_CUDA_SPMV_DOT, TESS_OPERATION_NONE, 1, 0, out) != TESS_OK) {
+        tess_error_restore(p->cuda->ctx, &kept);
+        *out = NULL;
+    }
+    return TESS_OK;
+}
+
 /* The fused form of the plan's kernel, or the product and then dot.cu, which adds vectors in any
  * order that they share. */
 static tess_status run_spmv_dot(tess_cuda_plan *p, const tess_cuda_variant *form,

@@ -47,7 +47,7 @@ static const cu_function *find_shape(const tess_coarsen_level *s, int modules,
 tess_status tess_coarsen_load(tess_coarsen_level *s, int which, int32_t height, int32_t inner,
                               int32_t width)
 {
-    static const char *const entries[ENTRIES] = {"multiply", "smooth", "turn", "revive"};
+    static const char *const entries[ENTRIES] = {"multiply", "smooth", "turn", "revive", "filter"};
     const int32_t shape[3] = {height, inner, width};
     const cu_function *found = find_shape(s, which, shape);
     char defines[TESS_CUDA_DEFINES];
@@ -127,13 +127,19 @@ tess_status tess_coarsen_bring_values(tess_coarsen_level *s, const tess_amg_leve
     return TESS_OK;
 }
 
+static bool filters(void *state)
+{
+    const tess_coarsen_level *s = state;
+    return s->above || s->matrix[COARSEN_A].height > 1;
+}
+
 /* The inverse diagonal is there. */
 static tess_status upload_numbers(tess_coarsen_level *s, const tess_amg_level *level)
 {
     if (!s->has_values)
         TESS_TRY(tess_coarsen_bring_values(s, level));
     s->has_values = false; /* the next numbers are others */
-    if (!s->filtered)
+    if (!s->filtered || filters(s))
         return TESS_OK;
     return tess_cuda_upload(s->cuda, s->matrix[COARSEN_F].values, level->filtered->values,
                             (size_t)tess_matrix_stored(level->filtered) * sizeof(double),
@@ -153,10 +159,21 @@ static tess_status log_time(const tess_coarsen_level *s, const char *what, doubl
     return TESS_OK;
 }
 
+static tess_status filter(tess_coarsen_level *s)
+{
+    const tess_coarsen_matrix *A = &s->matrix[COARSEN_A];
+    const cu_pointer modes = A->height == 1 ? s->above->modes : 0;
+    tess_cuda_launch l;
+    tess_coarsen_filter(A, &s->matrix[COARSEN_F], modes, &l);
+    return launch(s, FINE, FILTER, &l);
+}
+
 static tess_status run(tess_coarsen_level *s, const tess_amg_level *level)
 {
     double since = tess_seconds();
     tess_cuda_launch l;
+    if (s->filtered && filters(s))
+        TESS_TRY(filter(s));
     TESS_TRY(multiply(s, FINE, s->filtered ? COARSEN_F : COARSEN_A, COARSEN_Q, COARSEN_P));
     TESS_TRY(log_time(s, "A Q", &since));
     tess_coarsen_smooth(&s->matrix[COARSEN_P], &s->matrix[COARSEN_Q], s->inverse,
@@ -229,6 +246,7 @@ const tess_amg_device_ops tess_cuda_amg_ops = {
     .strength = tess_cuda_strength,
     .tentative = tess_coarsen_tentative,
     .patterns = tess_coarsen_patterns,
+    .filters = filters,
     .destroy = destroy,
     .start = start,
     .wait = wait,

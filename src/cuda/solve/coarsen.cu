@@ -6,6 +6,8 @@
  *   COLUMNS               blocks of C's row that multiply takes at a time
  *   FLAT                  threads a thread block of turn and revive
  *
+ * filter comes first where A has weak blocks.
+ *
  * multiply: a warp computes a row of C. A lane sums TILE scalars of one column of a block in
  * registers, over the blocks of A's row in their order, then those of another one. A table in shared
  * memory says which block of B each pair of a block of A and a block of C needs:
@@ -181,6 +183,50 @@ KERNEL(multiply, multiply_args, THREADS, RESIDENT)
             }
             __syncwarp(0xffffffffu);
         }
+    }
+}
+
+/* A without its weak blocks, which are those that F's pattern lacks: they are added to the diagonal
+ * block of their row, which F has always. A thread block a row; blocks are HEIGHT x INNER. */
+typedef struct filter_args {
+    const long long *a_offsets;
+    const int *a_columns;
+    const real *a;
+    const long long *offsets;
+    const int *columns;
+    real *values;
+    const real *modes; /* of scalars: the first one; else NULL */
+} filter_args;
+
+/* What a weak entry is multiplied by (tess_amg_filter_values). */
+DEVICE real filter_weight(const real *modes, long long row, int column)
+{
+    const real most = 16, ratio = modes ? modes[column] / modes[row] : 1;
+    return fabs(ratio) <= most && fabs(ratio) >= 1 / most ? ratio : 1;
+}
+
+KERNEL(filter, filter_args, WARP, 1)
+{
+    const long long row = blockIdx.x, from = a.a_offsets[row], first = a.offsets[row];
+    const int count = (int)(a.a_offsets[row + 1] - from);
+    const int kept = (int)(a.offsets[row + 1] - first);
+    const int own = find_column(a.columns + first, kept, (int)row);
+    for (int t = (int)threadIdx.x; t < kept * LEFT; t += WARP) {
+        const int l = t / LEFT;
+        if (l == own)
+            continue;
+        const int at = find_column(a.a_columns + from, count, a.columns[first + l]);
+        a.values[first * LEFT + t] = a.a[(from + at) * LEFT + t % LEFT];
+    }
+    for (int p = (int)threadIdx.x; p < LEFT; p += WARP) {
+        real sum = 0;
+        for (int k = 0; k < count; k++) {
+            const int column = a.a_columns[from + k];
+            const int at = find_column(a.columns + first, kept, column);
+            if (column == row || a.columns[first + at] != column)
+                sum += filter_weight(a.modes, row, column) * a.a[(from + k) * LEFT + p];
+        }
+        a.values[(first + own) * LEFT + p] = sum;
     }
 }
 

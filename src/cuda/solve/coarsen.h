@@ -20,6 +20,10 @@ void tess_coarsen_defines(int32_t height, int32_t inner, int32_t width, char *te
 /* C = A B. */
 void tess_coarsen_multiply(const tess_coarsen_matrix *A, const tess_coarsen_matrix *B,
                            const tess_coarsen_matrix *C, tess_cuda_launch *launch);
+/* F: A without the blocks that its pattern lacks, which go to the diagonal
+ * (tess_amg_filter_values). `modes`: of scalars, or 0. */
+void tess_coarsen_filter(const tess_coarsen_matrix *A, const tess_coarsen_matrix *F, uint64_t modes,
+                         tess_cuda_launch *launch);
 /* P = Q - omega D^-1 P, where P's values are A Q before. */
 void tess_coarsen_smooth(const tess_coarsen_matrix *P, const tess_coarsen_matrix *Q,
                          uint64_t inverse, double omega, tess_cuda_launch *launch);

@@ -33,6 +33,14 @@ void tess_coarsen_multiply(const tess_coarsen_matrix *A, const tess_coarsen_matr
     TESS_CUDA_INTEGERS(launch, C->block_rows);
 }
 
+void tess_coarsen_filter(const tess_coarsen_matrix *A, const tess_coarsen_matrix *F, uint64_t modes,
+                         tess_cuda_launch *launch)
+{
+    tess_cuda_launch_start(launch, "filter", F->block_rows, WARP);
+    TESS_CUDA_POINTERS(launch, A->offsets, A->columns, A->values, F->offsets, F->columns, F->values,
+                       modes);
+}
+
 void tess_coarsen_smooth(const tess_coarsen_matrix *P, const tess_coarsen_matrix *Q,
                          uint64_t inverse, double omega, tess_cuda_launch *launch)
 {

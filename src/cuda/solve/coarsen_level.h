@@ -19,7 +19,7 @@ enum {
 };
 /* Modules: b x b times b x k, and k x b times b x k. */
 enum { FINE, CROSS, MODULES };
-enum { MULTIPLY, SMOOTH, TURN, REVIVE, ENTRIES };
+enum { MULTIPLY, SMOOTH, TURN, REVIVE, FILTER, ENTRIES };
 
 typedef struct tess_coarsen_level {
     tess_cuda *cuda;

@@ -179,7 +179,7 @@ static tess_status multiply_own(const tess_cuda_halo *h, const tess_cuda_halo_ca
     if (!c->w)
         return tess_cuda_run_many(own_of(h), c->vectors, c->order == TESS_ORDER_ROW_MAJOR, &call,
                                   stream_of(h));
-    TESS_TRY(tess_cuda_need_dot(own_of(h), &variant));
+    TESS_TRY(tess_cuda_need_dot(own_of(h), false, &variant));
     TESS_TRY(tess_cuda_run_parts(h->mine.cuda, variant, &call, stream_of(h), parts));
     if (parts->count == 0)
         *parts = (tess_cuda_parts){h->dot, 1};

@@ -128,8 +128,8 @@ static tess_status need_spmm(tess_space *space, tess_cuda_plan *plan)
     return tess_cuda_need_variant(plan, TESS_CUDA_SPMV, TESS_OPERATION_NONE, 1, 0, &variant);
 }
 
-/* Whether the plan's kernel has a form that leaves the parts of a dot, where steps ask for one.
- * Kernels of complex matrices have none. */
+/* Whether the plan's kernel has a form that leaves the parts of a dot, where steps ask for one, or
+ * another kernel may take its place. Kernels of complex matrices have none. */
 static tess_status find_fused(tess_space *space, const tess_steps *steps, tess_fused *fused)
 {
     const tess_cuda_space *state = tess_cuda_space_of(space);
@@ -139,7 +139,8 @@ static tess_status find_fused(tess_space *space, const tess_steps *steps, tess_f
     const tess_cuda_variant *variant = NULL;
     for (int64_t i = 0; i < steps->count && !variant && state->plan->matrix.rows > 0; i++)
         if (tess_step_fuses(&steps->step[i], possible))
-            TESS_TRY(tess_cuda_need_dot(state->plan, &variant));
+            TESS_TRY(
+                tess_cuda_need_dot(state->plan, !space->plan->named && !state->halo, &variant));
     *fused = variant ? possible : TESS_FUSED_NONE;
     return TESS_OK;
 }

@@ -138,7 +138,7 @@ static tess_status apply_one(tess_space *space, const tess_unit *unit, int syste
                                         tess_cuda_step_operation(space, step), 1, 0, &variant));
         return run_plain(state, variant, &call);
     }
-    TESS_TRY(tess_cuda_need_dot(state->plan, &variant));
+    TESS_TRY(tess_cuda_need_dot(state->plan, !space->plan->named, &variant));
     if (step->w != step->y)
         call.w = tess_cuda_vector(space, step->w, system);
     call.dot = tess_cuda_slots(space, system) + (uint64_t)step->slot * sizeof(double);

@@ -203,12 +203,34 @@ static void an_inner_plan_has_the_kernel_too(void **state)
     close_problem(&p);
 }
 
+/* Where nobody named the kernel and it has no form with a dot, small systems are multiplied by one
+ * that has. The plan's own products stay as they are. */
+static void small_systems_of_automatic_plans_have_fused_products(void **state)
+{
+    tess_result result;
+    double dot;
+    problem p;
+    fake->largest_cluster = 0; /* iterations are launches */
+    assert_true(open_problem(state, tess_cuda_kernel_find("by_block"), 1, &p));
+    p.plan->named = false;
+    solve(state, &p, "cg:pc=jacobi,tol=0,max=4", 1, &result);
+    compare(state, &p, "cg:pc=jacobi,tol=0,max=4", &result);
+    assert_true(launches_of("sliced") >= ITERATIONS);
+    assert_true(launches_of("by_block") < ITERATIONS);
+    memset(fake->counts, 0, sizeof fake->counts);
+    ok(state, tess_spmv_dot(p.plan, 1, p.b, 0, p.x, NULL, &dot));
+    assert_int_equal(launches_of("sliced"), 0);
+    assert_int_equal(launches_of("by_block"), 1);
+    close_problem(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(solvers_run_the_kernel_that_the_plan_names),
         TEST(several_systems_run_the_named_kernel_one_by_one),
         TEST(an_inner_plan_has_the_kernel_too),
+        TEST(small_systems_of_automatic_plans_have_fused_products),
     };
     return cmocka_run_group_tests(tests, start, finish);
 }

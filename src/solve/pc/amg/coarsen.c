@@ -36,6 +36,8 @@ static tess_status compute_on_host(tess_amg *amg, tess_amg_level *level, tess_ma
 /* The values that the host needs, and those of the matrix without weak blocks. */
 static tess_status filter_values(tess_amg *amg, tess_amg_level *level)
 {
+    if (level->device && amg->device->backend->multigrid->filters(level->device))
+        return TESS_OK;
     if (level->filtered || !level->device)
         TESS_TRY(tess_amg_need_values(amg, level));
     if (level->filtered && level->A->block_height == 1)

@@ -43,6 +43,9 @@ typedef struct tess_amg_device_ops {
     /* Patterns of P, R and the coarse matrix, which the host gets without values, from A,
      * level->filtered and level->tentative. */
     tess_status (*patterns)(void *state, tess_amg_level *level, tess_matrix **coarse);
+    /* Whether `start` makes the values of level->filtered, as tess_amg_filter_values. Else the host
+     * has made them. */
+    bool (*filters)(void *state);
     void (*destroy)(void *state); /* NULL is fine */
     /* Starts to compute the numbers, from A's, the inverse diagonal's and those of level->filtered.
      * The host may do other work before it waits for them. */
