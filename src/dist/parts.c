@@ -1,16 +1,30 @@
 /* Plans of a device of several parts: one plan a part (backend.c). The caller's vectors are whole.
+ *
+ * Of a matrix that is not square, or whose blocks are not, every part has some block rows with all
+ * columns. There is no halo: a part multiplies all of x, and writes its rows of y.
  */
 #include "dist/parts.h"
+#include "dist/rows.h"
 
 typedef struct tess_parts_plan {
     tess_parts *parts;
+    const tess_matrix *A;
     tess_part **part;
     tess_plan **plan;
+    tess_matrix **rows; /* of each part, where it has them with all columns; else NULL */
+    int64_t *firsts;    /* and its first block row */
 } tess_parts_plan;
 
 static tess_parts_plan *state_of(const tess_plan *plan)
 {
     return plan->state;
+}
+
+/* The number of scalar rows before a part's. */
+static int64_t first_row(const tess_parts_plan *p, int rank)
+{
+    return p->rows ? p->firsts[rank] * p->A->block_height
+                   : tess_part_first_row(p->part[rank], rank);
 }
 
 /* ---- Making and releasing ---- */
@@ -40,6 +54,17 @@ static tess_status make_one(void *user, int rank)
     const making *m = user;
     const tess_parts_member *member = &m->p->parts->member[rank];
     const tess_comm comm = tess_team_comm(m->p->parts->team, rank);
+    if (m->p->rows) {
+        const tess_plan_options plain = {.effort = m->options->effort,
+                                         .format = m->options->format,
+                                         .kernel = m->options->kernel,
+                                         .params = m->options->params,
+                                         .regroup = TESS_REGROUP_OFF};
+        TESS_TRY(tess_rows_take(member->ctx, m->A, m->p->firsts[rank], m->p->firsts[rank + 1],
+                                &m->p->rows[rank]));
+        return tess_plan_create(member->ctx, m->p->rows[rank], member->device, &plain,
+                                &m->p->plan[rank]);
+    }
     TESS_TRY(tess_part_deal(member->ctx, &comm, rank == 0 ? m->A : NULL, &m->p->part[rank]));
     m->p->part[rank]->same_process = true;
     TESS_TRY(take_coordinates(m->A, m->p->part[rank]));
@@ -51,6 +76,8 @@ static tess_status destroy_one(void *user, int rank)
     tess_parts_plan *p = user;
     tess_plan_destroy(p->plan[rank]);
     tess_part_destroy(p->part[rank]);
+    if (p->rows)
+        tess_matrix_destroy(p->rows[rank]);
     return TESS_OK;
 }
 
@@ -59,7 +86,27 @@ static void release(tess_plan *plan)
     tess_parts_plan *p = state_of(plan);
     if (p->part && p->plan)
         (void)tess_parts_run(p->parts, destroy_one, p);
-    TESS_FREE(plan->ctx, p->part, p->plan, p);
+    TESS_FREE(plan->ctx, p->part, p->plan, p->rows, p->firsts, p);
+}
+
+/* For what needs a halo. */
+static tess_status refuse(const tess_plan *plan, const char *what)
+{
+    const tess_matrix *A = plan->matrix;
+    return tess_fail(
+        plan->ctx, TESS_ERR_UNSUPPORTED,
+        "%s need a square matrix of square blocks on several parts, not %lld x %lld of "
+        "%d x %d: store it in square blocks, or use one part",
+        what, (long long)A->rows, (long long)A->cols, A->block_height, A->block_width);
+}
+
+/* Every part gets rows with all columns. */
+static tess_status cut_rows(tess_ctx *ctx, tess_parts_plan *p)
+{
+    TESS_TRY(TESS_ALLOC(ctx, p->parts->count + 1, &p->firsts));
+    TESS_TRY(TESS_CALLOC(ctx, p->parts->count, &p->rows));
+    tess_rows_cut(p->A, p->parts->count, p->firsts);
+    return TESS_OK;
 }
 
 static tess_status prepare(tess_plan *plan, const tess_plan_options *options)
@@ -68,9 +115,12 @@ static tess_status prepare(tess_plan *plan, const tess_plan_options *options)
     tess_parts *parts = tess_parts_of(plan->device);
     TESS_TRY(TESS_CALLOC(plan->ctx, 1, &p));
     p->parts = parts;
+    p->A = plan->matrix;
     plan->state = p;
     tess_status status = TESS_CALLOC(plan->ctx, parts->count, &p->part);
     TESS_THEN(TESS_CALLOC(plan->ctx, parts->count, &p->plan));
+    if (tess_rows_only(p->A))
+        TESS_THEN(options->form ? refuse(plan, "product forms") : cut_rows(plan->ctx, p));
     TESS_THEN(tess_parts_run(parts, make_one, &(making){p, plan->matrix, options}));
     if (status != TESS_OK) {
         release(plan);
@@ -92,16 +142,15 @@ typedef struct product {
     void *y;
     int64_t ldx, ldy;
     double *dots; /* the dot product as each part has it */
+    int only;     /* this part alone computes; -1: all do */
 } product;
 
 /* The part's rows of whole vectors. */
 static void *rows_of(const product *c, int rank, const void *vectors, int64_t ld)
 {
-    const tess_part *part = c->p->part[rank];
     const int64_t step = c->several && c->order == TESS_ORDER_ROW_MAJOR ? ld : 1;
     char *data = (char *)(uintptr_t)vectors;
-    return data ? data +
-                      (size_t)(tess_part_first_row(part, rank) * step) * tess_type_size(part->type)
+    return data ? data + (size_t)(first_row(c->p, rank) * step) * tess_type_size(c->p->A->type)
                 : NULL;
 }
 
@@ -120,8 +169,11 @@ static tess_status multiply_one(void *user, int rank)
 {
     const product *c = user;
     tess_plan *plan = c->p->plan[rank];
-    const void *x = rows_of(c, rank, c->x, c->ldx);
-    void *y = rows_of(c, rank, c->y, c->ldy);
+    const bool all_columns = c->p->rows != NULL;
+    const void *x = all_columns && !c->transpose ? c->x : rows_of(c, rank, c->x, c->ldx);
+    void *y = all_columns && c->transpose ? c->y : rows_of(c, rank, c->y, c->ldy);
+    if (c->only >= 0 && c->only != rank)
+        return TESS_OK;
     if (c->transpose)
         return tess_spmv_transpose(plan, c->alpha, x, c->beta, y);
     if (c->several && c->order == TESS_ORDER_COLUMN_MAJOR &&
@@ -143,14 +195,24 @@ static tess_status run(tess_plan *plan, tess_team_fn body, product *c)
 
 static tess_status spmv(tess_plan *plan, double alpha, const void *x, double beta, void *y)
 {
-    return run(plan, multiply_one, &(product){.alpha = alpha, .beta = beta, .x = x, .y = y});
+    return run(plan, multiply_one,
+               &(product){.alpha = alpha, .beta = beta, .x = x, .y = y, .only = -1});
+}
+
+/* Parts that have rows with all columns add to y one after the other, in their order. */
+static tess_status transpose_in_turn(tess_plan *plan, product *c)
+{
+    const int count = state_of(plan)->parts->count;
+    for (c->only = 0; c->only < count; c->only++, c->beta = 1)
+        TESS_TRY(run(plan, multiply_one, c));
+    return TESS_OK;
 }
 
 static tess_status spmv_transpose(tess_plan *plan, double alpha, const void *x, double beta,
                                   void *y)
 {
-    return run(plan, multiply_one,
-               &(product){.transpose = true, .alpha = alpha, .beta = beta, .x = x, .y = y});
+    product c = {.transpose = true, .alpha = alpha, .beta = beta, .x = x, .y = y, .only = -1};
+    return state_of(plan)->rows ? transpose_in_turn(plan, &c) : run(plan, multiply_one, &c);
 }
 
 static tess_status spmm(tess_plan *plan, int k, tess_block_order order, double alpha, const void *X,
@@ -165,16 +227,30 @@ static tess_status spmm(tess_plan *plan, int k, tess_block_order order, double a
                           .x = X,
                           .y = Y,
                           .ldx = ldx,
-                          .ldy = ldy});
+                          .ldy = ldy,
+                          .only = -1});
+}
+
+/* What the parts' dot products come to: each has the sum of all, or where it has rows with all
+ * columns that of its own. */
+static double sum_of(const tess_plan *plan, const double *dots)
+{
+    const tess_parts_plan *p = state_of(plan);
+    double sum = dots[0];
+    for (int r = 1; p->rows && r < p->parts->count; r++)
+        sum += dots[r];
+    return sum;
 }
 
 static tess_status spmv_dot(tess_plan *plan, double alpha, const void *x, double beta, void *y,
                             const void *w, double *dot)
 {
     double dots[TESS_PARTS_MOST] = {0};
-    TESS_TRY(run(plan, multiply_one,
-                 &(product){.alpha = alpha, .beta = beta, .x = x, .y = y, .w = w, .dots = dots}));
-    *dot = dots[0];
+    TESS_TRY(
+        run(plan, multiply_one,
+            &(product){
+                .alpha = alpha, .beta = beta, .x = x, .y = y, .w = w, .dots = dots, .only = -1}));
+    *dot = sum_of(plan, dots);
     return TESS_OK;
 }
 
@@ -190,7 +266,7 @@ static tess_status dot_product(tess_plan *plan, const void *x, const void *y, do
 {
     double dots[TESS_PARTS_MOST] = {0};
     TESS_TRY(run(plan, dot_one, &(product){.x = x, .y = (void *)(uintptr_t)y, .dots = dots}));
-    *dot = dots[0];
+    *dot = sum_of(plan, dots);
     return TESS_OK;
 }
 
@@ -200,13 +276,12 @@ static tess_status dot_product(tess_plan *plan, const void *x, const void *y, do
 static tess_status update_one(void *user, int rank)
 {
     const product *c = user;
-    tess_plan *plan = c->p->plan[rank];
-    const tess_part *part = c->p->part[rank];
-    int64_t at = 0;
-    for (int r = 0; r < rank; r++)
+    const tess_matrix *A = c->p->A;
+    const size_t bytes = (size_t)A->block_height * (size_t)A->block_width * tess_type_size(A->type);
+    int64_t at = c->p->rows ? A->row_offsets[c->p->firsts[rank]] : 0;
+    for (int r = 0; r < rank && !c->p->rows; r++)
         at += c->p->part[r]->entries;
-    return tess_plan_update_values(plan, (const char *)c->values +
-                                             (size_t)at * tess_part_block_bytes(part));
+    return tess_plan_update_values(c->p->plan[rank], (const char *)c->values + (size_t)at * bytes);
 }
 
 static tess_status update_values(tess_plan *plan, const void *values)
@@ -230,12 +305,14 @@ typedef struct each {
 static tess_status each_one(void *user, int rank)
 {
     const each *e = user;
-    return e->body(e->user, rank, e->p->plan[rank], tess_part_first_row(e->p->part[rank], rank));
+    return e->body(e->user, rank, e->p->plan[rank], first_row(e->p, rank));
 }
 
 static tess_status each_part(tess_plan *plan, tess_part_fn body, void *user)
 {
     tess_parts_plan *p = state_of(plan);
+    if (p->rows)
+        return refuse(plan, "solvers and vectors by part");
     return tess_parts_run(p->parts, each_one, &(each){p, body, user});
 }
 

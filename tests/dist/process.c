@@ -185,22 +185,6 @@ static void bad_names_are_explained(void **state)
 
 /* ---- Shapes ---- */
 
-static void rectangles_are_refused(void **state)
-{
-    tess_ctx *ctx = test_ctx(state);
-    tess_device *device = test_device(ctx, "cpu:1,1");
-    tess_matrix *tall = test_matrix(ctx, TEST_TALL, 20, 2, 2, TESS_F64, 1);
-    tess_matrix *blocks = test_matrix(ctx, TEST_RANDOM, 20, 2, 3, TESS_F64, 1);
-    tess_plan *plan;
-    assert_int_equal(tess_plan_create(ctx, tall, device, NULL, &plan), TESS_ERR_UNSUPPORTED);
-    assert_non_null(strstr(tess_ctx_error(ctx), "square"));
-    assert_int_equal(tess_plan_create(ctx, blocks, device, NULL, &plan), TESS_ERR_UNSUPPORTED);
-    assert_non_null(strstr(tess_ctx_error(ctx), "2 x 3"));
-    tess_matrix_destroy(tall);
-    tess_matrix_destroy(blocks);
-    tess_device_close(device);
-}
-
 /* Parts without rows, and parts that have nothing to say to each other. */
 static void more_parts_than_rows_and_apart(void **state)
 {
@@ -385,7 +369,6 @@ int main(void)
         cmocka_unit_test(whole_matrix_options_work),
         cmocka_unit_test(parts_have_their_modes),
         cmocka_unit_test(bad_names_are_explained),
-        cmocka_unit_test(rectangles_are_refused),
         cmocka_unit_test(more_parts_than_rows_and_apart),
         cmocka_unit_test(the_halo_is_the_distinct_outside_columns),
         cmocka_unit_test(a_nan_ends_all_parts),

@@ -1,4 +1,5 @@
 /* Parts in a process on GPUs: "cuda:0,0", "cuda:0,1", on the fake driver. */
+#include "any_shape.h"
 #include "in_process.h"
 #include "counted_solves.h"
 
@@ -14,6 +15,16 @@ static void products_are_those_of_the_whole(void **state)
         check_products(test_ctx(state),
                        parts_name("cuda:", seed % 3 ? same : others, 2 + (int)(seed % 3), name),
                        seed);
+}
+
+static void products_of_any_shape(void **state)
+{
+    char name[128];
+    fake->devices = 4;
+    for (uint64_t seed = 1; seed <= 9; seed++)
+        check_any_shape(test_ctx(state),
+                        parts_name("cuda:", seed % 3 ? same : others, 2 + (int)(seed % 3), name),
+                        seed);
 }
 
 static void methods_and_preconditioners_solve_on_one_device(void **state)
@@ -166,6 +177,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(products_are_those_of_the_whole, before),
+        cmocka_unit_test_setup(products_of_any_shape, before),
         cmocka_unit_test_setup(methods_and_preconditioners_solve_on_one_device, before),
         cmocka_unit_test_setup(methods_solve_on_several_devices, before),
         cmocka_unit_test_setup(devices_that_do_not_reach_each_other, before),
