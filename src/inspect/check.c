@@ -17,6 +17,7 @@ tess_status tess_check_iteration(tess_ctx *ctx, const tess_matrix *A, tess_devic
     if (!symmetry.symmetric || symmetry.missing_diagonal > 0 || symmetry.zero_diagonal > 0)
         return TESS_OK;
     TESS_TRY(tess_plan_create(ctx, A, device, &options, &plan));
+    plan->named = false; /* it is what plans take that nobody named a kernel for */
     if (tess_sample_iteration(plan, b, &product, seconds) != TESS_OK)
         *seconds = 0;
     tess_plan_destroy(plan);

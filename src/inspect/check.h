@@ -3,8 +3,8 @@
 
 #include "backend/backend.h"
 
-/* With the kernel named; `b` is a host array. 0: CG needs a symmetric matrix with a diagonal, and
- * this is none, or the kernel does not run. */
+/* With that kernel, in a plan that is as free as one that chose it; `b` is a host array. 0: CG
+ * needs a symmetric matrix with a diagonal, and this is none, or the kernel does not run. */
 tess_status tess_check_iteration(tess_ctx *ctx, const tess_matrix *A, tess_device *device,
                                  const tess_predicted_kernel *kernel, const void *b,
                                  double *seconds);
