@@ -9,24 +9,26 @@
 
 #include <float.h>
 
-/* Exchanges rows i and j, columns i and j, and their scales and original numbers. */
+static void swap(double *x, double *y)
+{
+    const double kept = *x;
+    *x = *y;
+    *y = kept;
+}
+
+/* Exchanges row and column i with row and column j > i of the lower half, and their scales and
+ * original numbers. */
 static void exchange(double *a, int64_t n, int64_t i, int64_t j, double *scale, double *order)
 {
-    for (int64_t c = 0; c < n; c++) {
-        const double kept = a[c * n + i];
-        a[c * n + i] = a[c * n + j];
-        a[c * n + j] = kept;
-    }
-    for (int64_t r = 0; r < n; r++) {
-        const double kept = a[i * n + r];
-        a[i * n + r] = a[j * n + r];
-        a[j * n + r] = kept;
-    }
-    const double kept_scale = scale[i], kept_order = order[i];
-    scale[i] = scale[j];
-    order[i] = order[j];
-    scale[j] = kept_scale;
-    order[j] = kept_order;
+    for (int64_t c = 0; c < i; c++)
+        swap(&a[c * n + i], &a[c * n + j]);
+    for (int64_t k = i + 1; k < j; k++)
+        swap(&a[i * n + k], &a[k * n + j]);
+    for (int64_t r = j + 1; r < n; r++)
+        swap(&a[i * n + r], &a[j * n + r]);
+    swap(&a[i * n + i], &a[j * n + j]);
+    swap(&scale[i], &scale[j]);
+    swap(&order[i], &order[j]);
 }
 
 /* Scales a to a diagonal of ones; rows whose diagonal is not positive become 0. */
@@ -60,8 +62,8 @@ static void for_columns(inversion *s, int64_t count, tess_range_fn run)
         run(s, (tess_range){0, count, 0});
 }
 
-/* Writes the lower Cholesky factor in place and returns the rank. Both halves of the remaining
- * matrix are updated. One thread does it, because the step of a pivot is too short to be shared. */
+/* Writes the lower Cholesky factor in place and returns the rank. The upper half is not read. One
+ * thread does it, because the step of a pivot is too short to be shared. */
 static int64_t factor(inversion *s)
 {
     double *a = s->a;
@@ -83,7 +85,7 @@ static int64_t factor(inversion *s)
         for (int64_t j = k + 1; j < n; j++) {
             const double f = column[j];
             double *to = a + j * n;
-            for (int64_t i = k + 1; i < n; i++)
+            for (int64_t i = j; i < n; i++)
                 to[i] -= f * column[i];
         }
     }
