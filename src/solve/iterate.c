@@ -172,7 +172,9 @@ tess_status tess_look(tess_solver *solver, tess_system *system, int j, int64_t p
     const bool converged = system->residual <= system->threshold;
     *again = system->restart && !system->done && !converged;
     system->restart = false;
-    if ((converged || system->done) && position >= 0 && method->finish)
+    /* What is not finite stays out of x. */
+    if ((converged || system->done) && isfinite(system->residual) && position >= 0 &&
+        method->finish)
         TESS_TRY(method->finish(solver, j, position + 1));
     if (converged) {
         system->done = false;

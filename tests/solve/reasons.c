@@ -110,6 +110,37 @@ static void nan_in_the_matrix_or_the_right_hand_side_is_found(void **state)
     problem_close(&p);
 }
 
+/* z = r, or from the third call on NaN. */
+static tess_status fails_later(void *user, int transpose, const void *r, void *z, void *stream)
+{
+    int *calls = user;
+    (void)transpose, (void)stream;
+    for (int i = 0; i < 6; i++)
+        ((double *)z)[i] = *calls < 2 ? ((const double *)r)[i] : NAN;
+    (*calls)++;
+    return TESS_OK;
+}
+
+static void what_is_not_finite_is_not_added_to_x(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    const double values[] = {1, 2, 3, 4, 5, 6};
+    problem p = problem_open(ctx, diagonal_matrix(ctx, 6, 2, values), "ref");
+    int calls = 0;
+    const tess_operator M = {.type = TESS_F64, .rows = 6, .apply = fails_later, .user = &calls};
+    tess_solver *solver;
+    tess_result result;
+    for (int i = 0; i < 6; i++)
+        p.x[i] = 0.25;
+    assert_int_equal(tess_solver_create_with(p.plan, "gmres", &M, &solver), TESS_OK);
+    assert_int_equal(tess_solver_solve(solver, p.b, p.x, &result), TESS_OK);
+    assert_int_equal(result.reason, TESS_REASON_NOT_FINITE);
+    for (int i = 0; i < 6; i++)
+        assert_true(p.x[i] == 0.25);
+    tess_solver_destroy(solver);
+    problem_close(&p);
+}
+
 static void a_zero_right_hand_side_gives_zero(void **state)
 {
     const double values[] = {1, 2, 3, 4};
@@ -349,6 +380,7 @@ int main(void)
         cmocka_unit_test(singular_matrices_end_with_a_reason),
         cmocka_unit_test(a_block_that_cannot_be_inverted_is_named),
         cmocka_unit_test(nan_in_the_matrix_or_the_right_hand_side_is_found),
+        cmocka_unit_test(what_is_not_finite_is_not_added_to_x),
         cmocka_unit_test(a_zero_right_hand_side_gives_zero),
         cmocka_unit_test(refinement_measures_a_long_right_hand_side_as_products_do),
         cmocka_unit_test(iteration_limit_and_callback_stop),
