@@ -4,7 +4,7 @@
  * columns. There is no halo: a part multiplies all of x, and writes its rows of y.
  */
 #include "dist/parts.h"
-#include "dist/rows.h"
+#include "matrix/partition/partition.h"
 
 typedef struct tess_parts_plan {
     tess_parts *parts;
@@ -31,7 +31,6 @@ static int64_t first_row(const tess_parts_plan *p, int rank)
 
 typedef struct making {
     tess_parts_plan *p;
-    const tess_matrix *A;
     const tess_plan_options *options;
 } making;
 
@@ -52,23 +51,20 @@ static tess_status take_coordinates(const tess_matrix *A, const tess_part *part)
 static tess_status make_one(void *user, int rank)
 {
     const making *m = user;
-    const tess_parts_member *member = &m->p->parts->member[rank];
-    const tess_comm comm = tess_team_comm(m->p->parts->team, rank);
-    if (m->p->rows) {
-        const tess_plan_options plain = {.effort = m->options->effort,
-                                         .format = m->options->format,
-                                         .kernel = m->options->kernel,
-                                         .params = m->options->params,
-                                         .regroup = TESS_REGROUP_OFF};
-        TESS_TRY(tess_rows_take(member->ctx, m->A, m->p->firsts[rank], m->p->firsts[rank + 1],
-                                &m->p->rows[rank]));
-        return tess_plan_create(member->ctx, m->p->rows[rank], member->device, &plain,
-                                &m->p->plan[rank]);
+    const tess_parts_plan *p = m->p;
+    const tess_parts_member *member = &p->parts->member[rank];
+    const tess_comm comm = tess_team_comm(p->parts->team, rank);
+    if (p->rows) {
+        tess_plan_options plain = *m->options;
+        plain.regroup = TESS_REGROUP_OFF; /* a part has no numbering of its own */
+        TESS_TRY(tess_matrix_take_rows(member->ctx, p->A, p->firsts[rank], p->firsts[rank + 1],
+                                       &p->rows[rank]));
+        return tess_plan_create(member->ctx, p->rows[rank], member->device, &plain, &p->plan[rank]);
     }
-    TESS_TRY(tess_part_deal(member->ctx, &comm, rank == 0 ? m->A : NULL, &m->p->part[rank]));
-    m->p->part[rank]->same_process = true;
-    TESS_TRY(take_coordinates(m->A, m->p->part[rank]));
-    return tess_plan_create_part(m->p->part[rank], member->device, m->options, &m->p->plan[rank]);
+    TESS_TRY(tess_part_deal(member->ctx, &comm, rank == 0 ? p->A : NULL, &p->part[rank]));
+    p->part[rank]->same_process = true;
+    TESS_TRY(take_coordinates(p->A, p->part[rank]));
+    return tess_plan_create_part(p->part[rank], member->device, m->options, &p->plan[rank]);
 }
 
 static tess_status destroy_one(void *user, int rank)
@@ -89,23 +85,13 @@ static void release(tess_plan *plan)
     TESS_FREE(plan->ctx, p->part, p->plan, p->rows, p->firsts, p);
 }
 
-/* For what needs a halo. */
-static tess_status refuse(const tess_plan *plan, const char *what)
-{
-    const tess_matrix *A = plan->matrix;
-    return tess_fail(
-        plan->ctx, TESS_ERR_UNSUPPORTED,
-        "%s need a square matrix of square blocks on several parts, not %lld x %lld of "
-        "%d x %d: store it in square blocks, or use one part",
-        what, (long long)A->rows, (long long)A->cols, A->block_height, A->block_width);
-}
-
 /* Every part gets rows with all columns. */
 static tess_status cut_rows(tess_ctx *ctx, tess_parts_plan *p)
 {
     TESS_TRY(TESS_ALLOC(ctx, p->parts->count + 1, &p->firsts));
     TESS_TRY(TESS_CALLOC(ctx, p->parts->count, &p->rows));
-    tess_rows_cut(p->A, p->parts->count, p->firsts);
+    for (int r = 0; r <= p->parts->count; r++)
+        p->firsts[r] = tess_partition_first_of(p->A, r, p->parts->count);
     return TESS_OK;
 }
 
@@ -119,9 +105,10 @@ static tess_status prepare(tess_plan *plan, const tess_plan_options *options)
     plan->state = p;
     tess_status status = TESS_CALLOC(plan->ctx, parts->count, &p->part);
     TESS_THEN(TESS_CALLOC(plan->ctx, parts->count, &p->plan));
-    if (tess_rows_only(p->A))
-        TESS_THEN(options->form ? refuse(plan, "product forms") : cut_rows(plan->ctx, p));
-    TESS_THEN(tess_parts_run(parts, make_one, &(making){p, plan->matrix, options}));
+    if (!tess_partition_fits(p->A))
+        TESS_THEN(options->form ? tess_partition_refuse(plan->ctx, p->A, "product forms")
+                                : cut_rows(plan->ctx, p));
+    TESS_THEN(tess_parts_run(parts, make_one, &(making){p, options}));
     if (status != TESS_OK) {
         release(plan);
         return status;
@@ -312,7 +299,7 @@ static tess_status each_part(tess_plan *plan, tess_part_fn body, void *user)
 {
     tess_parts_plan *p = state_of(plan);
     if (p->rows)
-        return refuse(plan, "solvers and vectors by part");
+        return tess_partition_refuse(plan->ctx, p->A, "solvers and vectors by part");
     return tess_parts_run(p->parts, each_one, &(each){p, body, user});
 }
 

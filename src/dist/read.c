@@ -61,10 +61,8 @@ static tess_status open_file(part_file *f)
     TESS_TRY(tess_file_read_head(f->ctx, f->path, f->fd, &f->header, &f->head));
     TESS_TRY(tess_partition_check(f->ctx, f->head));
     const tess_matrix *A = f->head;
-    f->first = tess_partition_first(offset_of, f, A->block_rows, A->type, A->block_height,
-                                    f->comm->rank, f->comm->size);
-    f->end = tess_partition_first(offset_of, f, A->block_rows, A->type, A->block_height,
-                                  f->comm->rank + 1, f->comm->size);
+    f->first = tess_partition_first(offset_of, f, A, f->comm->rank, f->comm->size);
+    f->end = tess_partition_first(offset_of, f, A, f->comm->rank + 1, f->comm->size);
     f->at = offset_of(f, f->first);
     f->blocks = offset_of(f, f->end) - f->at;
     if (f->unreadable)

@@ -166,3 +166,23 @@ cleanup:
     TESS_FREE(ctx, pass.at, pass.keys);
     return TESS_DELIVER(status, A, tess_matrix_destroy, out);
 }
+
+tess_status tess_matrix_take_rows(tess_ctx *ctx, const tess_matrix *A, int64_t first, int64_t end,
+                                  tess_matrix **out)
+{
+    const int64_t at = A->row_offsets[first], height = A->block_height;
+    const size_t bytes = (size_t)(height * A->block_width) * tess_type_size(A->type);
+    int64_t *offsets;
+    TESS_TRY(TESS_ALLOC(ctx, end - first + 1, &offsets));
+    for (int64_t i = first; i <= end; i++)
+        offsets[i - first] = A->row_offsets[i] - at;
+    const tess_row_source source = {.row_offsets = offsets,
+                                    .columns = A->columns + at,
+                                    .values = (const char *)A->values + (size_t)at * bytes,
+                                    .order = TESS_ORDER_COLUMN_MAJOR};
+    const int64_t rows = tess_min(end * height, A->rows) - first * height;
+    const tess_status status = tess_matrix_from_rows(ctx, A->type, tess_max(rows, 0), A->cols,
+                                                     A->block_height, A->block_width, &source, out);
+    tess_free(ctx, offsets);
+    return status;
+}

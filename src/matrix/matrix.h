@@ -169,3 +169,6 @@ typedef struct tess_row_source {
 tess_status tess_matrix_from_rows(tess_ctx *ctx, tess_type type, int64_t rows, int64_t cols,
                                   int32_t block_height, int32_t block_width,
                                   const tess_row_source *source, tess_matrix **out);
+/* Block rows first .. end - 1 of A, with all columns. */
+tess_status tess_matrix_take_rows(tess_ctx *ctx, const tess_matrix *A, int64_t first, int64_t end,
+                                  tess_matrix **out);

@@ -16,7 +16,7 @@ const char *parts_name(const char *kind, const char *const *numbers, int count, 
 typedef struct subject {
     const tess_matrix *A, *T;
     tess_plan *plan;
-    size_t bytes; /* of a vector */
+    size_t bytes; /* of a vector, which has A's rows or columns, whichever are more */
     void *x, *y0, *y, *again;
     const char *what;
 } subject;
@@ -52,17 +52,18 @@ static void check_vectors(const subject *s)
 
 static void check_several(const subject *s, int k, tess_block_order order)
 {
-    const int64_t n = s->A->rows, ld = order == TESS_ORDER_COLUMN_MAJOR ? n + 3 : k + 1;
-    const int64_t count = order == TESS_ORDER_COLUMN_MAJOR ? ld * k : ld * n;
+    const bool by_row = order == TESS_ORDER_ROW_MAJOR;
+    const int64_t rows = s->A->rows, cols = s->A->cols;
+    const int64_t ldx = by_row ? k + 1 : cols + 3, ldy = by_row ? k + 2 : rows + 2;
     const tess_type type = s->A->type;
-    void *X = test_vector(count + 1, type, 5), *Y = test_vector(count + 1, type, 6);
-    assert_int_equal(tess_spmm(s->plan, k, order, 1, X, ld, 0, Y, ld), TESS_OK);
+    void *X = test_vector(ldx * (by_row ? cols : k) + 1, type, 5);
+    void *Y = test_vector(ldy * (by_row ? rows : k) + 1, type, 6);
+    assert_int_equal(tess_spmm(s->plan, k, order, 1, X, ldx, 0, Y, ldy), TESS_OK);
     for (int v = 0; v < k; v++) {
-        for (int64_t i = 0; i < n; i++) {
-            const int64_t at = order == TESS_ORDER_COLUMN_MAJOR ? v * ld + i : i * ld + v;
-            tess_copy_scalar(type, s->again, i, X, at);
-            tess_copy_scalar(type, s->y, i, Y, at);
-        }
+        for (int64_t i = 0; i < cols; i++)
+            tess_copy_scalar(type, s->again, i, X, by_row ? i * ldx + v : v * ldx + i);
+        for (int64_t i = 0; i < rows; i++)
+            tess_copy_scalar(type, s->y, i, Y, by_row ? i * ldy + v : v * ldy + i);
         test_check_spmv(s->what, s->A, 1, s->again, 0, NULL, s->y);
     }
     free(X), free(Y);
@@ -74,16 +75,19 @@ static void check_update(tess_ctx *ctx, const subject *s, uint64_t seed)
     const tess_matrix *A = s->A;
     const int64_t scalars = A->blocks * A->block_height * A->block_width;
     void *values = test_vector(scalars + 1, A->type, seed + 9);
-    tess_matrix *B;
+    tess_matrix *B, *U;
     assert_int_equal(tess_matrix_transpose(ctx, s->T, &B), TESS_OK);
     assert_int_equal(B->blocks, A->blocks);
     memcpy(B->values, values, (size_t)scalars * tess_type_size(A->type));
+    assert_int_equal(tess_matrix_transpose(ctx, B, &U), TESS_OK);
     assert_int_equal(tess_plan_update_values(s->plan, B->values), TESS_OK);
-    memcpy(s->y, s->y0, s->bytes);
-    assert_int_equal(tess_spmv(s->plan, 2, s->x, 1, s->y), TESS_OK);
-    test_check_spmv(s->what, B, 2, s->x, 1, s->y0, s->y);
+    subject changed = *s;
+    changed.A = B;
+    changed.T = U;
+    check_vectors(&changed);
     assert_int_equal(tess_plan_update_values(s->plan, A->values), TESS_OK);
     tess_matrix_destroy(B);
+    tess_matrix_destroy(U);
     free(values);
 }
 
@@ -201,14 +205,16 @@ static void check_pieces(const subject *s)
     close_pieces(&p);
 }
 
-static void check_subject(tess_ctx *ctx, const char *name, const char *form, uint64_t seed,
-                          bool by_part)
+/* Destroys A. */
+static void check_subject(tess_ctx *ctx, tess_matrix *A, const char *name, const char *form,
+                          uint64_t seed, bool by_part)
 {
     const tess_plan_options options = {.size = sizeof options, .form = form};
+    const int64_t most = tess_max(A->rows, A->cols);
     char what[160];
-    tess_matrix *A = dealt_draw(ctx, seed), *T;
+    tess_matrix *T;
     tess_device *device;
-    subject s = {.A = A, .what = what, .bytes = (size_t)A->rows * tess_type_size(A->type)};
+    subject s = {.A = A, .what = what, .bytes = (size_t)most * tess_type_size(A->type)};
     snprintf(what, sizeof what, "seed %llu on %s, form %s", (unsigned long long)seed, name,
              options.form ? options.form : "of the device");
     assert_int_equal(tess_matrix_transpose(ctx, A, &T), TESS_OK);
@@ -216,8 +222,8 @@ static void check_subject(tess_ctx *ctx, const char *name, const char *form, uin
     if (tess_device_open(ctx, name, &device) != TESS_OK ||
         tess_plan_create(ctx, A, device, &options, &s.plan) != TESS_OK)
         fail_msg("%s: %s", what, tess_ctx_error(ctx));
-    s.x = test_vector(A->rows + 1, A->type, seed + 1);
-    s.y0 = test_vector(A->rows + 1, A->type, 7);
+    s.x = test_vector(most + 1, A->type, seed + 1);
+    s.y0 = test_vector(most + 1, A->type, 7);
     s.y = malloc(s.bytes + 8);
     s.again = malloc(s.bytes + 8);
     if (by_part) {
@@ -244,18 +250,23 @@ static const char *form_of(uint64_t seed)
 
 void check_products(tess_ctx *ctx, const char *name, uint64_t seed)
 {
-    check_subject(ctx, name, form_of(seed), seed, false);
+    check_subject(ctx, dealt_draw(ctx, seed), name, form_of(seed), seed, false);
+}
+
+void check_any_shape(tess_ctx *ctx, const char *name, uint64_t seed)
+{
+    check_subject(ctx, dealt_any_shape(ctx, seed), name, NULL, seed, false);
 }
 
 void check_by_part(tess_ctx *ctx, const char *name, uint64_t seed)
 {
-    check_subject(ctx, name, form_of(seed), seed, true);
+    check_subject(ctx, dealt_draw(ctx, seed), name, form_of(seed), seed, true);
 }
 
 void check_form(tess_ctx *ctx, const char *name, const char *form, uint64_t seed)
 {
-    check_subject(ctx, name, form, seed, false);
-    check_subject(ctx, name, form, seed, true);
+    check_subject(ctx, dealt_draw(ctx, seed), name, form, seed, false);
+    check_subject(ctx, dealt_draw(ctx, seed), name, form, seed, true);
 }
 
 /* ---- Solvers ---- */

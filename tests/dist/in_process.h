@@ -10,7 +10,9 @@ const char *parts_name(const char *kind, const char *const *numbers, int count, 
 /* All products and an update of the values of a random matrix, against `ref`, twice the same bits.
  * The product forms follow from the seed. */
 void check_products(tess_ctx *ctx, const char *device, uint64_t seed);
-/* The same with a pointer a part, in memory of the parts' devices. */
+/* The same of a matrix that is not square, or whose blocks are not, in the device's form. */
+void check_any_shape(tess_ctx *ctx, const char *device, uint64_t seed);
+/* The products of a square one with a pointer a part, in memory of the parts' devices. */
 void check_by_part(tess_ctx *ctx, const char *device, uint64_t seed);
 /* Both in that form. */
 void check_form(tess_ctx *ctx, const char *device, const char *form, uint64_t seed);

@@ -18,6 +18,22 @@ tess_matrix *dealt_draw(tess_ctx *ctx, uint64_t seed)
     return test_matrix(ctx, TEST_BANDED, 20, b, b, TESS_F64, seed);
 }
 
+/* Fewer rows than parts, and rows without blocks, are among them. */
+tess_matrix *dealt_any_shape(tess_ctx *ctx, uint64_t seed)
+{
+    const int r = 1 + (int)tess_random_below(seed, 0, 7),
+              c = 1 + (int)tess_random_below(seed, 1, 7);
+    const int64_t rows = 1 + tess_random_below(seed, 2, seed % 3 ? 60 : 4);
+    int64_t cols = 1 + tess_random_below(seed, 3, 60);
+    cols += rows * r == cols * c && r == c;
+    char text[128];
+    tess_matrix *A;
+    snprintf(text, sizeof text, "random:rows=%d,cols=%d,avg=%d,r=%d,c=%d,seed=%d,type=%s",
+             (int)rows, (int)cols, 1 + (int)(seed % 5), r, c, (int)seed, seed % 2 ? "f64" : "f32");
+    assert_int_equal(tess_matrix_generate(ctx, text, &A, NULL), TESS_OK);
+    return A;
+}
+
 tess_matrix *dealt_dominant(tess_ctx *ctx, int64_t block_rows, int32_t b, bool symmetric,
                             uint64_t seed)
 {

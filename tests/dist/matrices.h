@@ -6,6 +6,8 @@
 
 /* A square matrix of random pattern, block size and type. */
 tess_matrix *dealt_draw(tess_ctx *ctx, uint64_t seed);
+/* A matrix of random pattern that is not square, or whose blocks are not. */
+tess_matrix *dealt_any_shape(tess_ctx *ctx, uint64_t seed);
 /* A block band that is diagonally dominant; symmetric where asked. */
 tess_matrix *dealt_dominant(tess_ctx *ctx, int64_t block_rows, int32_t b, bool symmetric,
                             uint64_t seed);

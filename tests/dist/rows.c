@@ -2,13 +2,7 @@
  * is refused. */
 #include <string.h>
 
-#include "any_shape.h"
-
-static void ok(tess_ctx *ctx, tess_status status)
-{
-    if (status != TESS_OK)
-        fail_msg("%s", tess_ctx_error(ctx));
-}
+#include "in_process.h"
 
 static void products_of_any_shape(void **state)
 {
@@ -27,11 +21,12 @@ static void what_needs_a_halo_is_refused(void **state)
     tess_plan *plan;
     tess_solver *solver = NULL;
     double b[6] = {1}, x[6] = {0};
-    ok(ctx, tess_matrix_generate(ctx, "random:rows=3,cols=2,avg=2,r=2,c=3", &A, NULL));
+    assert_int_equal(tess_matrix_generate(ctx, "random:rows=3,cols=2,avg=2,r=2,c=3", &A, NULL),
+                     TESS_OK);
     assert_int_equal(tess_plan_create(ctx, A, device, &(tess_plan_options){.form = "whole"}, &plan),
                      TESS_ERR_UNSUPPORTED);
     assert_non_null(strstr(tess_ctx_error(ctx), "product forms need a square matrix"));
-    ok(ctx, tess_plan_create(ctx, A, device, NULL, &plan));
+    assert_int_equal(tess_plan_create(ctx, A, device, NULL, &plan), TESS_OK);
     tess_status status = tess_solver_create(plan, "gmres:pc=jacobi", &solver);
     if (status == TESS_OK)
         status = tess_solver_solve(solver, b, x, NULL);

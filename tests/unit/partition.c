@@ -154,9 +154,8 @@ static void order_lists_the_parts_rows_one_after_the_other(void **state)
 
 static double row_bytes(const tess_matrix *A, int64_t i)
 {
-    return (double)(A->row_offsets[i + 1] - A->row_offsets[i]) *
-               tess_partition_block_bytes(A->type, A->block_height) +
-           tess_partition_row_bytes(A->type, A->block_height);
+    return (double)(A->row_offsets[i + 1] - A->row_offsets[i]) * tess_partition_block_bytes(A) +
+           tess_partition_row_bytes(A);
 }
 
 /* No partition into ranges can promise more than to miss a share by one row. */

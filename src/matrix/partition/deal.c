@@ -15,11 +15,11 @@ static double bytes_before(const row_bytes *b, int64_t row)
     return (double)b->offset(b->user, row) * b->block + (double)row * b->row;
 }
 
-int64_t tess_partition_first(tess_offset_fn offset, void *user, int64_t rows, tess_type type,
-                             int32_t block, int part, int parts)
+int64_t tess_partition_first(tess_offset_fn offset, void *user, const tess_matrix *A, int part,
+                             int parts)
 {
-    const row_bytes b = {offset, user, tess_partition_block_bytes(type, block),
-                         tess_partition_row_bytes(type, block)};
+    const row_bytes b = {offset, user, tess_partition_block_bytes(A), tess_partition_row_bytes(A)};
+    const int64_t rows = A->block_rows;
     if (part <= 0 || part >= parts)
         return part <= 0 ? 0 : rows;
     const double target = bytes_before(&b, rows) / parts * part;
@@ -42,16 +42,18 @@ static int64_t offset_of(void *user, int64_t row)
     return ((const int64_t *)user)[row];
 }
 
+int64_t tess_partition_first_of(const tess_matrix *A, int part, int parts)
+{
+    return tess_partition_first(offset_of, A->row_offsets, A, part, parts);
+}
+
 tess_status tess_partition_contiguous(tess_ctx *ctx, const tess_matrix *A, int parts,
                                       int32_t *owner)
 {
     (void)ctx;
     for (int r = 0; r < parts; r++) {
-        const int64_t first = tess_partition_first(offset_of, A->row_offsets, A->block_rows,
-                                                   A->type, A->block_height, r, parts);
-        const int64_t end = tess_partition_first(offset_of, A->row_offsets, A->block_rows, A->type,
-                                                 A->block_height, r + 1, parts);
-        for (int64_t i = first; i < end; i++)
+        const int64_t end = tess_partition_first_of(A, r + 1, parts);
+        for (int64_t i = tess_partition_first_of(A, r, parts); i < end; i++)
             owner[i] = r;
     }
     return TESS_OK;

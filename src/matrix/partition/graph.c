@@ -39,8 +39,8 @@ static void copy_edges(const tess_graph *from, int64_t *seen, tess_partition_gra
 /* Bytes, in units of which all rows together have no more than 2^30: partitioners add them up. */
 static void weigh(const tess_matrix *A, tess_partition_graph *g)
 {
-    const double block = tess_partition_block_bytes(A->type, A->block_height);
-    const double row = tess_partition_row_bytes(A->type, A->block_height);
+    const double block = tess_partition_block_bytes(A);
+    const double row = tess_partition_row_bytes(A);
     const double all = (double)A->blocks * block + (double)A->block_rows * row;
     const double unit = all > 4.0 * (1 << 30) ? all / (1 << 30) : 4;
     for (int64_t i = 0; i < A->block_rows; i++) {

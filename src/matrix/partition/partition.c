@@ -37,24 +37,32 @@ static tess_status find_kind(tess_ctx *ctx, const char *name, const tess_partiti
                      tess_suggest(&(tess_suggestion){""}, name, names, KINDS));
 }
 
+bool tess_partition_fits(const tess_matrix *A)
+{
+    return A->rows == A->cols && A->block_height == A->block_width;
+}
+
+tess_status tess_partition_refuse(tess_ctx *ctx, const tess_matrix *A, const char *what)
+{
+    return tess_fail(ctx, TESS_ERR_UNSUPPORTED,
+                     "%s need a square matrix of square blocks, not %lld x %lld of %d x %d: store "
+                     "it in square blocks, or use one part",
+                     what, (long long)A->rows, (long long)A->cols, A->block_height, A->block_width);
+}
+
 tess_status tess_partition_check(tess_ctx *ctx, const tess_matrix *A)
 {
-    if (A->rows != A->cols || A->block_height != A->block_width)
-        return tess_fail(ctx, TESS_ERR_UNSUPPORTED,
-                         "parts need a square matrix of square blocks, not %lld x %lld of %d x %d: "
-                         "store it in square blocks, or use one part",
-                         (long long)A->rows, (long long)A->cols, A->block_height, A->block_width);
-    return TESS_OK;
+    return tess_partition_fits(A) ? TESS_OK : tess_partition_refuse(ctx, A, "parts");
 }
 
-double tess_partition_block_bytes(tess_type type, int32_t block)
+double tess_partition_block_bytes(const tess_matrix *A)
 {
-    return (double)tess_type_size(type) * block * block + sizeof(int32_t);
+    return (double)tess_type_size(A->type) * A->block_height * A->block_width + sizeof(int32_t);
 }
 
-double tess_partition_row_bytes(tess_type type, int32_t block)
+double tess_partition_row_bytes(const tess_matrix *A)
 {
-    return 2.0 * (double)tess_type_size(type) * block + sizeof(int64_t);
+    return 2.0 * (double)tess_type_size(A->type) * A->block_height + sizeof(int64_t);
 }
 
 /* ---- What it comes to ---- */
@@ -109,8 +117,8 @@ static void count_halo(const tess_matrix *A, partition *p, int part, const int64
         }
     }
     const double vector = (double)tess_type_size(A->type) * A->block_height;
-    mine->bytes = (double)mine->blocks * tess_partition_block_bytes(A->type, A->block_height) +
-                  (double)mine->block_rows * tess_partition_row_bytes(A->type, A->block_height) +
+    mine->bytes = (double)mine->blocks * tess_partition_block_bytes(A) +
+                  (double)mine->block_rows * tess_partition_row_bytes(A) +
                   (double)mine->halo * vector;
 }
 

@@ -12,17 +12,24 @@
 #include "matrix/matrix.h"
 
 /* What a product moves for a block, and for a block row: offsets, x and y. */
-double tess_partition_block_bytes(tess_type type, int32_t block);
-double tess_partition_row_bytes(tess_type type, int32_t block);
+double tess_partition_block_bytes(const tess_matrix *A);
+double tess_partition_row_bytes(const tess_matrix *A);
 
 /* Row offsets that need not be in memory. */
 typedef int64_t (*tess_offset_fn)(void *user, int64_t row);
 
-/* The first block row of part `part`, where contiguous ranges have nearly equal bytes. */
-int64_t tess_partition_first(tess_offset_fn offset, void *user, int64_t rows, tess_type type,
-                             int32_t block, int part, int parts);
+/* The first block row of part `part`, where contiguous ranges have nearly equal bytes. A's own row
+ * offsets are not read. */
+int64_t tess_partition_first(tess_offset_fn offset, void *user, const tess_matrix *A, int part,
+                             int parts);
+/* The same by A's row offsets. */
+int64_t tess_partition_first_of(const tess_matrix *A, int part, int parts);
 
-/* Fails unless A is square with square blocks. */
+/* Whether rows and columns can be dealt out alike: A is square with square blocks. */
+bool tess_partition_fits(const tess_matrix *A);
+/* Fails: `what` need such a matrix. */
+tess_status tess_partition_refuse(tess_ctx *ctx, const tess_matrix *A, const char *what);
+/* Fails unless A is one. */
 tess_status tess_partition_check(tess_ctx *ctx, const tess_matrix *A);
 
 /* Fills firsts (count + 1) and order (block_rows). */

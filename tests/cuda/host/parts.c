@@ -1,5 +1,4 @@
 /* Parts in a process on GPUs: "cuda:0,0", "cuda:0,1", on the fake driver. */
-#include "any_shape.h"
 #include "in_process.h"
 #include "counted_solves.h"
 
