@@ -27,7 +27,8 @@ STEPS = [
     ("parts", 70, ["parts"], "parts.py --cuda {name} --device {device}:0 --bin {build}/bin --revision {revision}"),
     ("figure20", 60, ["parts"], "papers/figure20.py --name {name} --device {device}:0 --matrices {matrices} --bin {build}/bin --revision {revision}"),
     ("spgemm", 40, [], "spgemm.py --name {name} --build {build} --revision {revision}"),
-    ("products", 320, [], "suite.py --device {device} --name {name} --matrices {matrices} --seconds {seconds} --tessera {build}/bin/tessera"),
+    ("products", 320, [], "suite.py --device {device} --name {name} --matrices {matrices} --seconds {seconds} --tessera {build}/bin/tessera "
+                          "--revision {revision}"),
     ("choices", 200, [], "choices.py measure {build}/bin/tessera --results bench/results/choices-{name}-{revision}.json --device {device} "
                          "--matrices {matrices} --seconds {seconds} --blocks 1-64"),
     ("tuning", 200, [], "tuning.py measure {build}/bin/tessera --results bench/results/tuning-{name}.json --device {device} "

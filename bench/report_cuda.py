@@ -322,7 +322,7 @@ def left_out(keys):
     if len(keys) <= 12:
         return ", ".join(" ".join(str(w) for w in key if w) for key in keys)
     parts = [key[0] for key in keys]
-    return ", ".join(f"{parts.count(part)} cases of {part}" for part in dict.fromkeys(parts))
+    return ", ".join(f"{part} ({parts.count(part)})" for part in dict.fromkeys(parts))
 
 
 def goals_section(document):

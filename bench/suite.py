@@ -17,7 +17,7 @@ import sys
 import time
 
 import suite_cuda
-from report_common import best, block_bytes, box, load, save, slug
+from report_common import best, block_bytes, box, load, revision, save, slug
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 ALL_B = [1, 2, 3, 4, 5, 6, 7, 8, 11, 16, 24, 32]
@@ -112,6 +112,7 @@ def main():
     parser.add_argument("--out", default=os.path.join(ROOT, "bench", "results"), help="directory of the results")
     parser.add_argument("--tessera", default=os.path.join(ROOT, "build", "bin", "tessera"))
     parser.add_argument("--matrices", help="GPU: directory of Matrix Market files whose patterns are promoted to blocks")
+    parser.add_argument("--revision", default=revision(ROOT), help="GPU: that was built (default: that of this checkout)")
     parser.add_argument("--seconds", type=float, help="GPU: start no case after this time, list it as not measured")
     options = parser.parse_args()
     known = suite_cuda.PARTS if options.device.startswith("cuda") else PARTS

@@ -146,6 +146,7 @@ def note_missing(path, wanted, options):
     have = [key_of(c["case"]) for c in document["cases"]]
     document["not_measured"] = [key_of(c) for c in wanted if key_of(c) not in have]
     document["command"] = command_of(options)
+    document["revision"] = options.revision
     document["driver"] = driver_version()
     save(path, document)
     return len(document["not_measured"])
