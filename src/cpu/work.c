@@ -76,7 +76,9 @@ static tess_status cut_long_rows(tess_cpu_work *work, const tess_matrix *A, int6
     int64_t piece_bytes = tess_max(A->blocks * block_bytes / ROWS_IN_MATRIX, LEAST_PIECE_BYTES);
     int64_t piece_blocks = tess_max(piece_bytes / block_bytes, 1);
     int64_t longest = 2 * piece_blocks, offsets = 0;
-    for (int64_t row = 0; row < A->block_rows; row++) {
+    const bool any = A->block_rows > 0 && (is_long(A, A->block_rows - 1, longest) ||
+                                           tess_matrix_longest_row(A) > longest);
+    for (int64_t row = 0; any && row < A->block_rows; row++) {
         if (is_long(A, row, longest)) {
             work->long_count++;
             offsets +=
@@ -226,14 +228,30 @@ void tess_cpu_count_lockstep(const int64_t *row_offsets, const int64_t *bounds, 
         count->left += row_offsets[bounds[s + 1]] - row_offsets[bounds[s] + steps];
 }
 
+struct lockstep_of_jobs {
+    const tess_cpu_work *work;
+    const int64_t *row_offsets;
+    tess_cpu_lockstep count;
+};
+
 /* The pieces of a long row are of one length. */
+static void count_jobs(void *arg, tess_range jobs)
+{
+    struct lockstep_of_jobs *all = arg;
+    const tess_cpu_work *work = all->work;
+    tess_cpu_lockstep count = {0};
+    for (int64_t i = jobs.first; i < jobs.last; i++)
+        if (work->jobs[i].long_row < 0)
+            tess_cpu_count_lockstep(all->row_offsets, work->jobs[i].bounds, work->streams, &count);
+    tess_take(&all->count.alone, count.alone);
+    tess_take(&all->count.left, count.left);
+}
+
 tess_cpu_lockstep tess_cpu_work_lockstep(const tess_cpu_work *work, const int64_t *row_offsets)
 {
-    tess_cpu_lockstep count = {0};
-    for (int64_t i = 0; i < work->job_count; i++)
-        if (work->jobs[i].long_row < 0)
-            tess_cpu_count_lockstep(row_offsets, work->jobs[i].bounds, work->streams, &count);
-    return count;
+    struct lockstep_of_jobs all = {.work = work, .row_offsets = row_offsets};
+    tess_for(work->ctx, work->job_count, count_jobs, &all);
+    return all.count;
 }
 
 int64_t tess_cpu_work_next(const tess_cpu_work *work, int share, tess_cpu_turns *turns)

@@ -145,6 +145,9 @@ static scratch scratch_of(const walk *w, int share)
     uint64_t *words = w->bits + share * (w->words + w->summaries);
     scratch s = {w->marks + share * columns, words, words + w->words,
                  w->sums ? w->sums + share * columns : NULL};
+    memset(words, 0, (size_t)(w->words + w->summaries) * sizeof *words);
+    if (s.sums)
+        memset(s.sums, 0, (size_t)columns * sizeof *s.sums);
     for (int64_t j = 0; j < columns; j++)
         s.mark[j] = -1;
     return s;
@@ -236,11 +239,11 @@ static tess_status multiply(tess_ctx *ctx, const tess_matrix *A, const tess_matr
     w.room = 2 * (A->blocks + B->blocks) / ctx->threads;
     TESS_TRY_CLEAN(TESS_CALLOC(ctx, C->block_rows + 1, &C->row_offsets));
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, C->block_cols * ctx->threads, &w.marks));
-    TESS_TRY_CLEAN(TESS_CALLOC(ctx, (w.words + w.summaries) * ctx->threads, &w.bits));
+    TESS_TRY_CLEAN(TESS_ALLOC(ctx, (w.words + w.summaries) * ctx->threads, &w.bits));
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, w.room * ctx->threads, &w.listed));
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, ctx->threads, &w.unlisted));
     if (values) {
-        TESS_TRY_CLEAN(TESS_CALLOC(ctx, C->block_cols * ctx->threads, &w.sums));
+        TESS_TRY_CLEAN(TESS_ALLOC(ctx, C->block_cols * ctx->threads, &w.sums));
         TESS_TRY_CLEAN(TESS_ALLOC(ctx, w.room * ctx->threads, &w.summed));
     }
     tess_for_rows(ctx, A->row_offsets, A->block_rows, count_rows, &w);

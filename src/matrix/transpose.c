@@ -1,28 +1,54 @@
 /* The transpose: block (i, j) of r x c becomes block (j, i) of c x r; and its conjugate.
  *
- * Every thread owns a contiguous range of the new rows, that is of A's block columns, and walks all
- * rows of A, entering each by binary search at its range. So blocks arrive in the order of A's
- * rows, which is the order of the new columns, and nothing is sorted or shared.
+ * A's block rows are cut into shares, which threads walk twice. The first walk counts the blocks
+ * that a share has in each block column. Their sums over shares say where the share's blocks of
+ * that column go, and the second walk puts them there. A new row so has its blocks in the order of
+ * A's rows, and no two shares write the same place.
  */
 #include "matrix/matrix.h"
 
 typedef struct transposition {
     const tess_matrix *A;
     tess_matrix *B;
-    int64_t *next; /* next[j] is where the next block of new row j goes */
+    int64_t *next; /* next[s * block columns + j]: blocks of column j that share s has; then where
+                      its next block of new row j goes */
     int64_t
         *from; /* NULL: blocks are copied; else the numbers in A of B's blocks, without values */
+    int shares;
 } transposition;
 
-static void count_columns(void *arg, tess_range columns)
+static tess_range rows_of(const transposition *job, int share)
+{
+    const tess_matrix *A = job->A;
+    return (tess_range){tess_share_row(A->row_offsets, A->block_rows, share, job->shares),
+                        tess_share_row(A->row_offsets, A->block_rows, share + 1, job->shares),
+                        share};
+}
+
+static void count_blocks(void *arg, int share)
 {
     const transposition *job = arg;
     const tess_matrix *A = job->A;
-    int64_t *counts = job->B->row_offsets + 1;
-    for (int64_t i = 0; i < A->block_rows; i++)
-        for (int64_t k = tess_matrix_lower_bound(A, i, columns.first);
-             k < A->row_offsets[i + 1] && A->columns[k] < columns.last; k++)
-            counts[A->columns[k]]++;
+    const tess_range rows = rows_of(job, share);
+    int64_t *counts = job->next + share * A->block_cols;
+    memset(counts, 0, (size_t)A->block_cols * sizeof *counts);
+    for (int64_t k = A->row_offsets[rows.first]; k < A->row_offsets[rows.last]; k++)
+        counts[A->columns[k]]++;
+}
+
+/* Adds up the counts of all shares for some columns: a share's place in the new row is left. */
+static void sum_shares(void *arg, tess_range columns)
+{
+    const transposition *job = arg;
+    for (int64_t j = columns.first; j < columns.last; j++) {
+        int64_t sum = 0;
+        for (int64_t *at = job->next + j, s = 0; s < job->shares; s++, at += job->A->block_cols) {
+            const int64_t count = *at;
+            *at = sum;
+            sum += count;
+        }
+        job->B->row_offsets[j + 1] = sum;
+    }
 }
 
 static inline __attribute__((always_inline)) void transpose_block(const char *from, char *to,
@@ -33,16 +59,17 @@ static inline __attribute__((always_inline)) void transpose_block(const char *fr
             memcpy(to, from + ((size_t)j * (size_t)r + (size_t)i) * size, size);
 }
 
-static void place_blocks(void *arg, tess_range columns)
+static void place_blocks(void *arg, int share)
 {
     const transposition *job = arg;
     const tess_matrix *A = job->A, *B = job->B;
+    const tess_range rows = rows_of(job, share);
+    int64_t *next = job->next + share * A->block_cols;
     int32_t r = A->block_height, c = A->block_width;
     size_t size = tess_type_size(A->type), bytes = (size_t)r * (size_t)c * size;
-    for (int64_t i = 0; columns.first < columns.last && i < A->block_rows; i++) {
-        for (int64_t k = tess_matrix_lower_bound(A, i, columns.first);
-             k < A->row_offsets[i + 1] && A->columns[k] < columns.last; k++) {
-            int64_t to = job->next[A->columns[k]]++;
+    for (int64_t i = rows.first; i < rows.last; i++) {
+        for (int64_t k = A->row_offsets[i]; k < A->row_offsets[i + 1]; k++) {
+            int64_t to = B->row_offsets[A->columns[k]] + next[A->columns[k]]++;
             const char *block = (const char *)A->values + (size_t)k * bytes;
             char *target = (char *)B->values + (size_t)to * bytes;
             B->columns[to] = (int32_t)i;
@@ -63,20 +90,21 @@ static void place_blocks(void *arg, tess_range columns)
 tess_status tess_matrix_transpose_pattern(tess_ctx *ctx, const tess_matrix *A, int64_t *from,
                                           tess_matrix **out)
 {
-    tess_matrix *B;
-    int64_t *next = NULL;
+    transposition job = {.A = A, .from = from};
     TESS_TRY(tess_matrix_allocate(ctx, A->type, A->cols, A->rows, A->block_width, A->block_height,
-                                  A->blocks, &B));
+                                  A->blocks, &job.B));
+    /* So many that the counts take no more numbers than A has blocks. */
+    const int64_t most = A->blocks / tess_max(A->block_cols, 1);
+    job.shares = (int)tess_max(tess_min(most, ctx->threads), 1);
     tess_status status;
-    TESS_TRY_CLEAN(TESS_ALLOC(ctx, B->block_rows, &next));
-    transposition job = {A, B, next, from};
-    tess_for(ctx, B->block_rows, count_columns, &job);
-    tess_counts_to_offsets(B->row_offsets, B->block_rows);
-    memcpy(next, B->row_offsets, (size_t)B->block_rows * sizeof *next);
-    tess_for_rows(ctx, B->row_offsets, B->block_rows, place_blocks, &job);
+    TESS_TRY_CLEAN(TESS_ALLOC(ctx, A->block_cols * job.shares, &job.next));
+    tess_parallel(ctx, job.shares, count_blocks, &job);
+    tess_for(ctx, A->block_cols, sum_shares, &job);
+    tess_counts_to_offsets(job.B->row_offsets, A->block_cols);
+    tess_parallel(ctx, job.shares, place_blocks, &job);
 cleanup:
-    tess_free(ctx, next);
-    return TESS_DELIVER(status, B, tess_matrix_destroy, out);
+    tess_free(ctx, job.next);
+    return TESS_DELIVER(status, job.B, tess_matrix_destroy, out);
 }
 
 tess_status tess_matrix_transpose(tess_ctx *ctx, const tess_matrix *A, tess_matrix **out)

@@ -184,7 +184,7 @@ static void check(tess_ctx *ctx, const test_coarsen_shape *shape, tess_matrix *A
     ok(ctx, tess_multiply_values(ctx, level->A, level->P, level->AP));
     tess_amg_restrict_values(ctx, level);
     ok(ctx, tess_multiply_values(ctx, level->R, level->AP, s.coarse));
-    tess_amg_revive(level, s.coarse);
+    tess_amg_revive(ctx, level, s.coarse);
     if (level->filtered)
         compare(shape, "A without weak blocks", level->filtered, all.F);
     compare(shape, "P", level->P, all.P);

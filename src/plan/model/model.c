@@ -71,8 +71,10 @@ static const tess_model_curve *find_curve(const tess_model *model, const char *n
     double least = INFINITY;
     for (int64_t i = 0; i < model->curve_count; i++) {
         const tess_model_curve *c = &model->curves[i];
+        if (c->cached != cached || strcmp(c->name, name) != 0)
+            continue;
         double apart = distance(c->block, c->type, block, type) + undetermined(c);
-        if (c->cached == cached && apart < least && strcmp(c->name, name) == 0) {
+        if (apart < least) {
             least = apart;
             best = c;
         }
@@ -192,9 +194,8 @@ double tess_model_extra_at(const tess_model *model, const tess_extra_key *key, d
     double least = INFINITY;
     for (int64_t i = 0; i < model->extra_count; i++) {
         const tess_model_extra *e = &model->extras[i];
-        double apart = distance(e->block, e->type, key->block, key->type);
-        if (is_of(e, key) && apart < least)
-            least = apart;
+        if (is_of(e, key))
+            least = fmin(least, distance(e->block, e->type, key->block, key->type));
     }
     for (int64_t i = 0; i < model->extra_count; i++) {
         const tess_model_extra *e = &model->extras[i];

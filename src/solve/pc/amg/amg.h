@@ -203,7 +203,7 @@ tess_status tess_amg_restrict(tess_ctx *ctx, tess_amg_level *level);
 void tess_amg_restrict_values(tess_ctx *ctx, tess_amg_level *level);
 /* Gives dead rows of the coarse matrix, which are 0, a diagonal: the largest of their block. That
  * keeps the matrix definite. */
-void tess_amg_revive(const tess_amg_level *level, tess_matrix *coarse);
+void tess_amg_revive(tess_ctx *ctx, const tess_amg_level *level, tess_matrix *coarse);
 
 /* ---- bottom.c ---- */
 

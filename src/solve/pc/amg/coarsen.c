@@ -29,7 +29,7 @@ static tess_status compute_on_host(tess_amg *amg, tess_amg_level *level, tess_ma
     TESS_TRY(tess_multiply_values(ctx, level->A, level->P, level->AP));
     tess_amg_restrict_values(ctx, level);
     TESS_TRY(tess_multiply_values(ctx, level->R, level->AP, coarse));
-    tess_amg_revive(level, coarse);
+    tess_amg_revive(ctx, level, coarse);
     return TESS_OK;
 }
 
@@ -199,7 +199,7 @@ static tess_status multiply_scalars(tess_amg *amg, tess_amg_level *level, tess_m
     TESS_TRY(tess_amg_restrict(ctx, level));
     tess_amg_restrict_values(ctx, level);
     TESS_TRY(tess_multiply_scalars(ctx, level->R, level->AP, false, coarse));
-    tess_amg_revive(level, *coarse);
+    tess_amg_revive(ctx, level, *coarse);
     tess_amg_count_time(amg, AMG_PRODUCTS);
     return TESS_OK;
 }

@@ -30,19 +30,24 @@ void tess_amg_restrict_values(tess_ctx *ctx, tess_amg_level *level)
     tess_for(ctx, level->R->blocks, turn_blocks, level);
 }
 
-void tess_amg_revive(const tess_amg_level *level, tess_matrix *coarse)
+/* Gives the dead coarse rows of group g a diagonal. */
+static void revive(void *matrix, const void *of, int64_t g)
 {
+    const tess_amg_level *level = of;
+    const tess_matrix *coarse = matrix;
     const int32_t k = coarse->block_height;
-    double *values = coarse->values;
-    for (int64_t g = 0; g < coarse->block_rows; g++) {
-        const int64_t at = tess_matrix_find(coarse, g, g);
-        double most = 0;
-        if (at < 0)
-            continue;
-        for (int32_t j = 0; j < k; j++)
-            most = fmax(most, fabs(values[(at * k + j) * k + j]));
-        for (int32_t j = 0; j < k; j++)
-            if (level->dead[g * k + j])
-                values[(at * k + j) * k + j] = most > 0 ? most : 1;
-    }
+    const int64_t at = tess_matrix_find(coarse, g, g);
+    double *values = coarse->values, most = 0;
+    if (at < 0)
+        return;
+    for (int32_t j = 0; j < k; j++)
+        most = fmax(most, fabs(values[(at * k + j) * k + j]));
+    for (int32_t j = 0; j < k; j++)
+        if (level->dead[g * k + j])
+            values[(at * k + j) * k + j] = most > 0 ? most : 1;
+}
+
+void tess_amg_revive(tess_ctx *ctx, const tess_amg_level *level, tess_matrix *coarse)
+{
+    tess_for_each(ctx, coarse->block_rows, 0, revive, coarse, level);
 }
