@@ -30,7 +30,7 @@ STEPS = [
     ("products", 320, [], "suite.py --device {device} --name {name} --matrices {matrices} --seconds {seconds} --tessera {build}/bin/tessera "
                           "--revision {revision}"),
     ("choices", 200, [], "choices.py measure {build}/bin/tessera --results bench/results/choices-{name}-{revision}.json --device {device} "
-                         "--matrices {matrices} --seconds {seconds} --blocks 1-64"),
+                         "--matrices {matrices} --seconds {seconds} --blocks 1-64 --revision {revision}"),
     ("tuning", 200, [], "tuning.py measure {build}/bin/tessera --results bench/results/tuning-{name}.json --device {device} "
                         "--matrices {matrices} --seconds {seconds} --revision {revision}"),
     ("solvers", 120, ["solve", "solve_device", "cusparse_cg"], "solve/suite.py --cuda --name {name} --build {build} --revision {revision}"),

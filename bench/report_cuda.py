@@ -333,12 +333,12 @@ def goals_section(document):
     if wrong:
         text += "\nNot valid:\n\n" + "".join(f"* {name}: `{r['kernel']} {r['params']}` {r['outcome']}: {r['reason']}\n" for name, r in wrong)
     earlier = [c["case"] for c in document["cases"] if c["case"].get("earlier")]
-    names = sorted({c["part"] + (" " + c["label"] if c["part"] == "promoted" else "") + (" f32" if c["type"] == "f32" else "")
-                    for c in earlier})
     if earlier:
-        dates = sorted({c["machine"]["date"] for c in document["cases"] if c["case"].get("earlier")})
-        text += (f"\n{len(earlier)} cases found no time in this run and are from the run of {', '.join(dates)}, with the kernels "
-                 f"and choices of its revision: {', '.join(names)}.\n")
+        text += (f"\n{len(earlier)} cases found no time in this run and are from one of revision {' and '.join(sorted({c['earlier'] for c in earlier}))}: "
+                 f"{left_out([[c['part'], c['b'], c['type'], c['label']] for c in earlier])}.\n")
+    for later in sorted({c["case"].get("revision") for c in document["cases"]} - {None, document.get("revision")}):
+        again = ", ".join(case_name(c) for c in document["cases"] if c["case"].get("revision") == later)
+        text += f"\nMeasured again at revision {later}: {again}.\n"
     for remark in document.get("remarks", []):
         text += "\n" + remark + "\n"
     if document["not_measured"]:
