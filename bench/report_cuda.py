@@ -187,7 +187,7 @@ def families(cases):
     """Every kernel's share of the read ceiling, the winner in bold; a block size may have several cases."""
     sizes = sorted({c["case"]["b"] for c in cases})
     ours = {b: [r for c in cases if c["case"]["b"] == b for r in good(c, False)] for b in sizes}
-    names = {family_name(r) for c in cases for r in c["results"]}
+    names = sorted({family_name(r) for c in cases for r in c["results"]})
     best = {(n, b): fastest([r for r in ours[b] if family_name(r) == n]) for n in names for b in sizes}
     winners = {b: family_name(fastest(ours[b])) for b in sizes if ours[b]}
     rows = []
