@@ -237,7 +237,8 @@ static tess_status multiply(tess_ctx *ctx, const tess_matrix *A, const tess_matr
     w.words = tess_ceil_div(C->block_cols, BITS);
     w.summaries = tess_ceil_div(w.words, BITS);
     w.room = 2 * (A->blocks + B->blocks) / ctx->threads;
-    TESS_TRY_CLEAN(TESS_CALLOC(ctx, C->block_rows + 1, &C->row_offsets));
+    TESS_TRY_CLEAN(TESS_ALLOC(ctx, C->block_rows + 1, &C->row_offsets));
+    C->row_offsets[0] = 0;
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, C->block_cols * ctx->threads, &w.marks));
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, (w.words + w.summaries) * ctx->threads, &w.bits));
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, w.room * ctx->threads, &w.listed));

@@ -45,6 +45,8 @@ static void do_share(void *arg, tess_range rows)
         .place = job->places ? job->places + rows.share * C->block_cols : NULL,
         .sums = job->sums ? (char *)job->sums + (size_t)(rows.share * job->row) * scalar : NULL,
     };
+    if (!work.place)
+        memset(work.sums, 0, (size_t)job->row * scalar);
     if (C->type == TESS_F64)
         multiply_share_f64(&work);
     else
@@ -64,7 +66,7 @@ tess_status tess_multiply_values(tess_ctx *ctx, const tess_matrix *A, const tess
     int32_t *places = NULL;
     tess_status status;
     if (scalars)
-        TESS_TRY_CLEAN(tess_calloc_bytes(ctx, row * shares, scalar, &sums));
+        TESS_TRY_CLEAN(tess_alloc_bytes(ctx, row * shares, scalar, &sums));
     else
         TESS_TRY_CLEAN(TESS_ALLOC(ctx, C->block_cols * shares, &places));
     if (turn) {
