@@ -129,7 +129,8 @@ typedef struct product {
     void *y;
     int64_t ldx, ldy;
     double *dots; /* the dot product as each part has it */
-    int only;     /* this part alone computes; -1: all do */
+    bool in_turn; /* part `turn` alone computes */
+    int turn;
 } product;
 
 /* The part's rows of whole vectors. */
@@ -159,7 +160,7 @@ static tess_status multiply_one(void *user, int rank)
     const bool all_columns = c->p->rows != NULL;
     const void *x = all_columns && !c->transpose ? c->x : rows_of(c, rank, c->x, c->ldx);
     void *y = all_columns && c->transpose ? c->y : rows_of(c, rank, c->y, c->ldy);
-    if (c->only >= 0 && c->only != rank)
+    if (c->in_turn && c->turn != rank)
         return TESS_OK;
     if (c->transpose)
         return tess_spmv_transpose(plan, c->alpha, x, c->beta, y);
@@ -182,15 +183,15 @@ static tess_status run(tess_plan *plan, tess_team_fn body, product *c)
 
 static tess_status spmv(tess_plan *plan, double alpha, const void *x, double beta, void *y)
 {
-    return run(plan, multiply_one,
-               &(product){.alpha = alpha, .beta = beta, .x = x, .y = y, .only = -1});
+    return run(plan, multiply_one, &(product){.alpha = alpha, .beta = beta, .x = x, .y = y});
 }
 
 /* Parts that have rows with all columns add to y one after the other, in their order. */
 static tess_status transpose_in_turn(tess_plan *plan, product *c)
 {
     const int count = state_of(plan)->parts->count;
-    for (c->only = 0; c->only < count; c->only++, c->beta = 1)
+    c->in_turn = true;
+    for (; c->turn < count; c->turn++, c->beta = 1)
         TESS_TRY(run(plan, multiply_one, c));
     return TESS_OK;
 }
@@ -198,7 +199,7 @@ static tess_status transpose_in_turn(tess_plan *plan, product *c)
 static tess_status spmv_transpose(tess_plan *plan, double alpha, const void *x, double beta,
                                   void *y)
 {
-    product c = {.transpose = true, .alpha = alpha, .beta = beta, .x = x, .y = y, .only = -1};
+    product c = {.transpose = true, .alpha = alpha, .beta = beta, .x = x, .y = y};
     return state_of(plan)->rows ? transpose_in_turn(plan, &c) : run(plan, multiply_one, &c);
 }
 
@@ -214,8 +215,7 @@ static tess_status spmm(tess_plan *plan, int k, tess_block_order order, double a
                           .x = X,
                           .y = Y,
                           .ldx = ldx,
-                          .ldy = ldy,
-                          .only = -1});
+                          .ldy = ldy});
 }
 
 /* What the parts' dot products come to: each has the sum of all, or where it has rows with all
@@ -233,10 +233,8 @@ static tess_status spmv_dot(tess_plan *plan, double alpha, const void *x, double
                             const void *w, double *dot)
 {
     double dots[TESS_PARTS_MOST] = {0};
-    TESS_TRY(
-        run(plan, multiply_one,
-            &(product){
-                .alpha = alpha, .beta = beta, .x = x, .y = y, .w = w, .dots = dots, .only = -1}));
+    TESS_TRY(run(plan, multiply_one,
+                 &(product){.alpha = alpha, .beta = beta, .x = x, .y = y, .w = w, .dots = dots}));
     *dot = sum_of(plan, dots);
     return TESS_OK;
 }

@@ -125,8 +125,10 @@ int64_t tess_narrow(tess_ctx *ctx, const double *from, float *to, int64_t count)
 /* The first row of share 0..shares-1 (share = shares: rows) when rows are dealt out in contiguous
  * ranges of nearly equal entries plus rows. */
 int64_t tess_share_row(const int64_t *row_offsets, int64_t rows, int share, int shares);
-/* One share a thread of the context, each a range of rows. The rows are dealt out as above before
- * the first share begins. */
+/* Each share is a range of rows. The rows are dealt out as above before the first share begins. */
+void tess_for_row_shares(tess_ctx *ctx, int shares, const int64_t *row_offsets, int64_t rows,
+                         tess_range_fn run, void *arg);
+/* The same with one share a thread of the context. */
 void tess_for_rows(tess_ctx *ctx, const int64_t *row_offsets, int64_t rows, tess_range_fn run,
                    void *arg);
 /* The number of blocks in the longest block row. */

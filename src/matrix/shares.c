@@ -30,13 +30,19 @@ static void run_rows(void *arg, int share)
     l->run(l->arg, (tess_range){l->bounds[share], l->bounds[share + 1], share});
 }
 
+void tess_for_row_shares(tess_ctx *ctx, int shares, const int64_t *row_offsets, int64_t rows,
+                         tess_range_fn run, void *arg)
+{
+    row_loop l = {.run = run, .arg = arg};
+    for (int share = 0; share <= shares; share++)
+        l.bounds[share] = tess_share_row(row_offsets, rows, share, shares);
+    tess_parallel(ctx, shares, run_rows, &l);
+}
+
 void tess_for_rows(tess_ctx *ctx, const int64_t *row_offsets, int64_t rows, tess_range_fn run,
                    void *arg)
 {
-    row_loop l = {.run = run, .arg = arg};
-    for (int share = 0; share <= ctx->threads; share++)
-        l.bounds[share] = tess_share_row(row_offsets, rows, share, ctx->threads);
-    tess_parallel(ctx, ctx->threads, run_rows, &l);
+    tess_for_row_shares(ctx, ctx->threads, row_offsets, rows, run, arg);
 }
 
 static int64_t find_longest(const void *row_offsets, tess_range rows)

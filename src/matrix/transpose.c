@@ -17,20 +17,11 @@ typedef struct transposition {
     int shares;
 } transposition;
 
-static tess_range rows_of(const transposition *job, int share)
-{
-    const tess_matrix *A = job->A;
-    return (tess_range){tess_share_row(A->row_offsets, A->block_rows, share, job->shares),
-                        tess_share_row(A->row_offsets, A->block_rows, share + 1, job->shares),
-                        share};
-}
-
-static void count_blocks(void *arg, int share)
+static void count_blocks(void *arg, tess_range rows)
 {
     const transposition *job = arg;
     const tess_matrix *A = job->A;
-    const tess_range rows = rows_of(job, share);
-    int64_t *counts = job->next + share * A->block_cols;
+    int64_t *counts = job->next + rows.share * A->block_cols;
     memset(counts, 0, (size_t)A->block_cols * sizeof *counts);
     for (int64_t k = A->row_offsets[rows.first]; k < A->row_offsets[rows.last]; k++)
         counts[A->columns[k]]++;
@@ -59,12 +50,11 @@ static inline __attribute__((always_inline)) void transpose_block(const char *fr
             memcpy(to, from + ((size_t)j * (size_t)r + (size_t)i) * size, size);
 }
 
-static void place_blocks(void *arg, int share)
+static void place_blocks(void *arg, tess_range rows)
 {
     const transposition *job = arg;
     const tess_matrix *A = job->A, *B = job->B;
-    const tess_range rows = rows_of(job, share);
-    int64_t *next = job->next + share * A->block_cols;
+    int64_t *next = job->next + rows.share * A->block_cols;
     int32_t r = A->block_height, c = A->block_width;
     size_t size = tess_type_size(A->type), bytes = (size_t)r * (size_t)c * size;
     for (int64_t i = rows.first; i < rows.last; i++) {
@@ -98,10 +88,10 @@ tess_status tess_matrix_transpose_pattern(tess_ctx *ctx, const tess_matrix *A, i
     job.shares = (int)tess_max(tess_min(most, ctx->threads), 1);
     tess_status status;
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, A->block_cols * job.shares, &job.next));
-    tess_parallel(ctx, job.shares, count_blocks, &job);
+    tess_for_row_shares(ctx, job.shares, A->row_offsets, A->block_rows, count_blocks, &job);
     tess_for(ctx, A->block_cols, sum_shares, &job);
     tess_counts_to_offsets(job.B->row_offsets, A->block_cols);
-    tess_parallel(ctx, job.shares, place_blocks, &job);
+    tess_for_row_shares(ctx, job.shares, A->row_offsets, A->block_rows, place_blocks, &job);
 cleanup:
     tess_free(ctx, job.next);
     return TESS_DELIVER(status, job.B, tess_matrix_destroy, out);
