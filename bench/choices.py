@@ -107,6 +107,7 @@ def timed(args, source, real, rounds):
 
 def measure(args):
     data, start = document(args), time.time()
+    built_from = args.revision or revision(ROOT)
     for shape, b, real, source in cases(args):
         key = f"{shape}|{b}|{real}"
         if key in data["cases"] or time.time() - start > args.seconds:
@@ -119,9 +120,9 @@ def measure(args):
             print(f"{key}: left out: {error}", flush=True)
             continue
         data["device"] = found["machine"]["device"]
-        entry = data["cases"][key] = {"shape": shape, "b": b, "type": real, "input": os.path.basename(source), "revision": args.revision,
+        entry = data["cases"][key] = {"shape": shape, "b": b, "type": real, "input": os.path.basename(source), "revision": built_from,
                                       **price(found)}
-        print(f"{key}: {100 * (entry['taken'] / entry['best'] - 1):.1f} % lost, {entry['taken_name']}", flush=True)
+        print(f"{key}: {lost(entry):.1f} % lost, {entry['taken_name']}", flush=True)
         save(args.results, data)
 
 
@@ -281,7 +282,7 @@ def main():
         sub.add_argument("--blocks", default="1-64")
         sub.add_argument("--types", default="f64,f32")
         sub.add_argument("--matrices", default="")
-        sub.add_argument("--revision", default=revision(ROOT), help="that was built (default: that of this checkout)")
+        sub.add_argument("--revision", help="that was built (default: that of this checkout)")
     sub = commands.add_parser("page")
     sub.set_defaults(function=page)
     sub.add_argument("files", nargs="+")

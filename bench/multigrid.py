@@ -184,7 +184,7 @@ cycles alone. *f32 gains*: solve of `cg:pc=amg` over this solve.
 SET_UPS = """`tessera_bench_setup`, one process, ms: set-ups, then new values in the same pattern from the host's memory and from the
 device's. Each is done four times. The first is not counted: kernels may be compiled in it. *Plan*: of A, made once.
 *share*: over the set-up. *of both*: over plan and set-up together. Values in the host's memory cross to the device when the plan is made,
-and not in the set-up; new ones cross each time (1.94 GB at n = 100, which take 36 ms at the 54 GB/s that PCIe gives here).
+and not in the set-up; new ones cross each time, which is the difference between the two.
 """
 
 

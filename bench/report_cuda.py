@@ -96,6 +96,11 @@ def case_name(case):
     return " ".join(w for w in (c["part"], f"b={c['b']}", c["type"], c["label"]) if w)
 
 
+def is_of_run(document, case):
+    """Whether the case is of the run that the page is of. Cases without a revision are."""
+    return case["case"].get("revision") in (None, document.get("revision"))
+
+
 def ratio_of(case, without=()):
     mine, peer = chosen(case), fastest([r for r in good(case, True) if r["kernel"] not in without])
     return peer["seconds"] / mine["seconds"] if mine and peer else None
@@ -262,7 +267,7 @@ def bars(document):
     def add(text, goal, some, value, form):
         found = worst(some, value)
         if found:
-            where = case_name(found[1]) + (" (earlier run)" if found[1]["case"].get("earlier") else "")
+            where = case_name(found[1]) + ("" if is_of_run(document, found[1]) else " (another revision)")
             rows.append([text, form(goal), form(found[0]), where, "yes" if found[0] >= goal else "**no**"])
 
     def percent(value):
@@ -304,24 +309,24 @@ def facts(document):
     cases = document["cases"]
     machine = cases[0]["machine"]
     large = [c["machine"]["read_GBps"] for c in cases
-             if c["machine"]["read_GBps"] and c["matrix"]["bytes"] >= 1e9 and not c["case"].get("earlier")]
+             if c["machine"]["read_GBps"] and c["matrix"]["bytes"] >= 1e9 and is_of_run(document, c)]
     versions = sorted({r["peer_version"] for c in cases for r in c["results"] if r["peer"] and r["peer_version"]})
     rows = [["device", machine["device"]], ["driver", document.get("driver") or "–"],
             ["NVRTC", machine.get("nvrtc") or "–"], ["cuSPARSE", ", ".join(versions) or "–"],
             ["host", f"{machine['processor']}, {machine['processors']} cores, {machine['system']}"],
             ["Tessera", f"{machine['tessera']}, {machine['compiler']}"],
             ["revision", document.get("revision") or "–"],
-            ["date", ", ".join(sorted({c["machine"]["date"] for c in cases if not c["case"].get("earlier")}))], ["command", f"`{document['command']}`"]]
+            ["date", ", ".join(sorted({c["machine"]["date"] for c in cases if is_of_run(document, c)}))], ["command", f"`{document['command']}`"]]
     if large:
         rows.append(["read ceiling", f"{min(large):.0f}–{max(large):.0f} GB/s over the cases of 1 GB and more"])
     return table(["", ""], rows)
 
 
-def left_out(keys):
+def left_out(cases):
     """The cases by name, or where there are many, how many of each part."""
-    if len(keys) <= 12:
-        return ", ".join(" ".join(str(w) for w in key if w) for key in keys)
-    parts = [key[0] for key in keys]
+    if len(cases) <= 12:
+        return ", ".join(map(case_name, cases))
+    parts = [c["case"]["part"] for c in cases]
     return ", ".join(f"{part} ({parts.count(part)})" for part in dict.fromkeys(parts))
 
 
@@ -332,17 +337,15 @@ def goals_section(document):
     wrong = [(case_name(c), r) for c in document["cases"] for r in c["results"] if r["outcome"] in ("wrong", "failed")]
     if wrong:
         text += "\nNot valid:\n\n" + "".join(f"* {name}: `{r['kernel']} {r['params']}` {r['outcome']}: {r['reason']}\n" for name, r in wrong)
-    earlier = [c["case"] for c in document["cases"] if c["case"].get("earlier")]
-    if earlier:
-        text += (f"\n{len(earlier)} cases found no time in this run and are from one of revision {' and '.join(sorted({c['earlier'] for c in earlier}))}: "
-                 f"{left_out([[c['part'], c['b'], c['type'], c['label']] for c in earlier])}.\n")
-    for later in sorted({c["case"].get("revision") for c in document["cases"]} - {None, document.get("revision")}):
-        again = ", ".join(case_name(c) for c in document["cases"] if c["case"].get("revision") == later)
-        text += f"\nMeasured again at revision {later}: {again}.\n"
+    others = [c for c in document["cases"] if not is_of_run(document, c)]
+    for other in sorted({c["case"]["revision"] for c in others}):
+        some = [c for c in others if c["case"]["revision"] == other]
+        text += f"\nNot of this run, but of revision {other}: {left_out(some)}.\n"
     for remark in document.get("remarks", []):
         text += "\n" + remark + "\n"
     if document["not_measured"]:
-        text += f"\nNot measured: {left_out(document['not_measured'])}.\n"
+        missing = [{"case": dict(zip(("part", "b", "type", "label"), key))} for key in document["not_measured"]]
+        text += f"\nNot measured: {left_out(missing)}.\n"
     return text
 
 

@@ -146,12 +146,16 @@ def command_of(options):
     return " ".join(words)
 
 
+def is_whole(options):
+    return not options.part and not options.b
+
+
 def note_missing(path, wanted, options):
     """Cases of the page that the file does not have."""
     document = load(path, {"cases": [], "not_measured": []})
     have = [key_of(c["case"]) for c in document["cases"]]
     document["not_measured"] = [key_of(c) for c in wanted if key_of(c) not in have]
-    if not options.part and not options.b:
+    if is_whole(options):
         document.update(command=command_of(options), revision=options.revision, driver=driver_version())
     save(path, document)
     return len(document["not_measured"])
@@ -174,7 +178,7 @@ def run_all(options, cases, path, wanted):
 def run(options):
     wanted = all_cases(options.matrices)
     path = os.path.join(options.out, f"{options.name or 'cuda'}.json")
-    if not options.part and not options.b:
+    if is_whole(options):
         save(path, {"cases": [], "not_measured": [], "alone": True})
     cases = [c for c in wanted if (not options.part or c["part"] in options.part) and (not options.b or c["b"] in options.b)]
     start = time.monotonic()
