@@ -127,6 +127,7 @@ tess_status tess_coarsen_bring_values(tess_coarsen_level *s, const tess_amg_leve
     return TESS_OK;
 }
 
+/* Scalars need a mode, which the finest level does not have on the device. */
 static bool filters(void *state)
 {
     const tess_coarsen_level *s = state;
