@@ -167,9 +167,9 @@ A number in **bold** misses its goal. The goals are:
 | CPU, elasticity, n = 40 and 64 | set-up and solve together at most 0.7 times AMGCL's best and 0.5 times GAMG's |
 | CPU, diffusion | set-up and solve together not slower than AMGCL's best and than PyAMG |
 
-On a GPU the cycle runs on the device. So do the set-up's diagonals, eigenvalue estimates, strengths, QR, patterns and products.
-The host finds the groups and inverts the bottom. Coarse levels have little to read, so their products wait for launches.
-The share of the read ceiling is therefore lower for small systems. Chebyshev's interval begins at an eighth of the largest
+On a GPU the cycle runs on the device. So do the set-up's diagonals, eigenvalue estimates, strengths, groups, QR, patterns and
+products. The host inverts the bottom. Coarse levels have little to read, so their products wait for launches. The
+share of the read ceiling is therefore lower for small systems. Chebyshev's interval begins at an eighth of the largest
 eigenvalue. What lies below is left to the coarse level.
 
     python3 bench/multigrid.py --name NAME --bin build/bin --device cuda

@@ -51,7 +51,7 @@ static bench make(tess_ctx *ctx, tess_matrix *A, int32_t k, double threshold, ui
     level->largest = 1.7;
     ok(ctx, tess_amg_invert_diagonal(ctx, level));
     ok(ctx, tess_amg_strength(ctx, threshold, level));
-    ok(ctx, tess_amg_aggregate(ctx, level, &level->aggregates));
+    ok(ctx, tess_amg_aggregate(ctx, level, 1, &level->aggregates));
     assert_true(level->aggregates.count > 0);
     ok(ctx, tess_amg_tentative_pattern(ctx, k, level));
     ok(ctx, tess_amg_tentative(ctx, level, &s.coarse_modes));

@@ -5,6 +5,7 @@
  */
 #include "cuda/solve/coarsen_level.h"
 
+#include "cuda/solve/groups.h"
 #include "cuda/solve/lanczos.h"
 #include "cuda/solve/strength.h"
 
@@ -16,6 +17,9 @@ static void release(tess_coarsen_level *s)
     tess_cuda_free(s->cuda, s->from);
     tess_cuda_free(s->cuda, s->dead);
     tess_cuda_free(s->cuda, s->modes);
+    tess_cuda_free(s->cuda, s->strength_memory);
+    tess_cuda_free(s->cuda, s->groups[0]);
+    tess_cuda_free(s->cuda, s->groups[1]);
     for (int i = 0; i < MODULES; i++)
         tess_cuda_unload(s->cuda, s->module[i]);
 }
@@ -245,6 +249,7 @@ const tess_amg_device_ops tess_cuda_amg_ops = {
     .inverse = tess_coarsen_inverse,
     .put_inverse = tess_coarsen_put_inverse,
     .strength = tess_cuda_strength,
+    .groups = tess_coarsen_groups,
     .tentative = tess_coarsen_tentative,
     .patterns = tess_coarsen_patterns,
     .filters = filters,

@@ -27,7 +27,9 @@ typedef struct tess_coarsen_level {
     tess_coarsen_matrix matrix[COARSEN_MATRICES];
     cu_pointer owned[3 * COARSEN_MATRICES]; /* arrays of these, 0 where they are another level's */
     cu_pointer inverse, from, dead;
-    cu_pointer modes;                       /* of the next level */
+    cu_pointer strength_memory, strength; /* from `strength` to `groups`; 0 else */
+    cu_pointer groups[2]; /* offsets and members of the groups; 0 where the host made them */
+    cu_pointer modes;     /* of the next level */
     const struct tess_coarsen_level *above; /* the level before; NULL: this is the finest */
     bool any_dead, filtered;
     bool has_values;           /* A's, for the numbers that come next */

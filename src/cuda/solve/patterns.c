@@ -28,59 +28,68 @@ static tess_status need_array(tess_cuda *cuda, int64_t count, size_t size, uint6
 
 /* The sums of thread blocks' lengths become what comes before each; *longest is -1 where a length
  * is negative. */
-static void sum_parts(int64_t *parts, int64_t count, tess_coarsen_matrix *C)
+static void sum_parts(int64_t *parts, int64_t count, int64_t *total, int64_t *longest)
 {
     int64_t shortest = 0;
-    C->blocks = C->longest = 0;
+    *total = *longest = 0;
     for (int64_t i = 0; i < count; i++) {
         const int64_t sum = parts[3 * i];
-        C->longest = tess_max(C->longest, parts[3 * i + 1]);
+        *longest = tess_max(*longest, parts[3 * i + 1]);
         shortest = tess_min(shortest, parts[3 * i + 2]);
-        parts[i] = C->blocks;
-        C->blocks += sum;
+        parts[i] = *total;
+        *total += sum;
     }
     if (shortest < 0)
-        C->longest = -1;
+        *longest = -1;
 }
 
-static tess_status sum_with(tess_cuda *cuda, tess_coarsen_matrix *C, int64_t *parts, uint64_t there,
-                            int64_t *offsets)
+/* `parts` and `there`: three of 64 bits a thread block, here and on the device. */
+static tess_status sum_with(tess_cuda *cuda, uint64_t lengths, int64_t count, int64_t *parts,
+                            uint64_t there, int64_t *total, int64_t *longest)
 {
-    const uint64_t lengths = C->offsets + sizeof *offsets;
-    const size_t bytes = (size_t)(C->block_rows + 1) * sizeof *offsets;
     tess_cuda_launch l;
-    tess_patterns_offsets("measure", lengths, C->block_rows, there, &l);
-    const int64_t count = l.grid[0];
+    tess_patterns_offsets("measure", lengths, count, there, &l);
+    const int64_t blocks = l.grid[0];
     TESS_TRY(launch(cuda, &l));
     TESS_TRY(
-        tess_cuda_download(cuda, parts, there, 3 * (size_t)count * sizeof *parts, cuda->stream));
-    sum_parts(parts, count, C);
-    if (C->longest < 0)
+        tess_cuda_download(cuda, parts, there, 3 * (size_t)blocks * sizeof *parts, cuda->stream));
+    sum_parts(parts, blocks, total, longest);
+    if (*longest < 0)
         return TESS_OK;
-    TESS_TRY(tess_cuda_upload(cuda, there, parts, (size_t)count * sizeof *parts, cuda->stream));
-    tess_patterns_offsets("place", lengths, C->block_rows, there, &l);
+    TESS_TRY(tess_cuda_upload(cuda, there, parts, (size_t)blocks * sizeof *parts, cuda->stream));
+    tess_patterns_offsets("place", lengths, count, there, &l);
     TESS_TRY(launch(cuda, &l));
-    TESS_TRY(TESS_CU(cuda, cuMemsetD8Async(C->offsets, 0, sizeof *offsets, cuda->stream)));
-    return offsets ? tess_cuda_download(cuda, offsets, C->offsets, bytes, cuda->stream)
-                   : TESS_CU(cuda, cuStreamSynchronize(cuda->stream));
+    return TESS_CU(cuda, cuStreamSynchronize(cuda->stream));
 }
 
-/* Lengths behind the first offset become offsets, and C gets its blocks and its longest row: -1
- * where a length is. */
-static tess_status sum_lengths(tess_cuda *cuda, tess_coarsen_matrix *C, int64_t *offsets)
+tess_status tess_cuda_sum_lengths(tess_cuda *cuda, uint64_t lengths, int64_t count, int64_t *total,
+                                  int64_t *longest)
 {
     enum { SPAN = TESS_PATTERNS_THREADS * TESS_PATTERNS_EACH };
-    const int64_t count = 3 * tess_ceil_div(C->block_rows, SPAN);
+    const int64_t parts_count = 3 * tess_ceil_div(count, SPAN);
     int64_t *parts = NULL;
     uint64_t there = 0;
     tess_status status;
-    TESS_TRY_CLEAN(TESS_ALLOC(cuda->ctx, count, &parts));
-    TESS_TRY_CLEAN(need_array(cuda, count, sizeof *parts, &there));
-    TESS_TRY_CLEAN(sum_with(cuda, C, parts, there, offsets));
+    TESS_TRY_CLEAN(TESS_ALLOC(cuda->ctx, parts_count, &parts));
+    TESS_TRY_CLEAN(need_array(cuda, parts_count, sizeof *parts, &there));
+    TESS_TRY_CLEAN(sum_with(cuda, lengths, count, parts, there, total, longest));
 cleanup:
     tess_cuda_free(cuda, there);
     tess_free(cuda->ctx, parts);
     return status;
+}
+
+/* Lengths behind the first offset become offsets, and C gets its blocks and its longest row: -1
+ * where a length is. */
+static tess_status sum_rows(tess_cuda *cuda, tess_coarsen_matrix *C, int64_t *offsets)
+{
+    const size_t bytes = (size_t)(C->block_rows + 1) * sizeof *offsets;
+    TESS_TRY(tess_cuda_sum_lengths(cuda, C->offsets + sizeof *offsets, C->block_rows, &C->blocks,
+                                   &C->longest));
+    if (C->longest < 0)
+        return TESS_OK;
+    TESS_TRY(TESS_CU(cuda, cuMemsetD8Async(C->offsets, 0, sizeof *offsets, cuda->stream)));
+    return offsets ? tess_cuda_download(cuda, offsets, C->offsets, bytes, cuda->stream) : TESS_OK;
 }
 
 tess_status tess_cuda_multiply_pattern(tess_cuda *cuda, const tess_coarsen_matrix *A,
@@ -94,7 +103,7 @@ tess_status tess_cuda_multiply_pattern(tess_cuda *cuda, const tess_coarsen_matri
     for (C->longest = -1; C->longest < 0 && try < TRIES; try++) {
         tess_patterns_multiply("count", A, B, C, C->offsets + sizeof *offsets, row_limits[try], &l);
         TESS_TRY(launch(cuda, &l));
-        TESS_TRY(sum_lengths(cuda, C, offsets));
+        TESS_TRY(sum_rows(cuda, C, offsets));
     }
     *fits = C->longest >= 0;
     if (!*fits)
@@ -133,7 +142,7 @@ tess_status tess_cuda_transpose_pattern(tess_cuda *cuda, const tess_coarsen_matr
     TESS_TRY(TESS_CU(cuda, cuMemsetD8Async(R->offsets, 0, bytes, cuda->stream)));
     tess_patterns_transpose("tally", P, R->offsets + sizeof *offsets, 0, 0, &l);
     TESS_TRY(launch(cuda, &l));
-    TESS_TRY(sum_lengths(cuda, R, offsets));
+    TESS_TRY(sum_rows(cuda, R, offsets));
     *fits = R->longest <= LONGEST_OF_R;
     if (!*fits)
         return TESS_OK;

@@ -25,6 +25,11 @@ void tess_patterns_order(const tess_coarsen_matrix *R, uint64_t rows, uint64_t n
 
 /* ---- patterns.c: inside enter/leave, in the library's stream ---- */
 
+/* Each of `count` lengths of 64 bits becomes the sum of all up to it. *longest is -1, and the
+ * lengths stay, where one is negative. */
+tess_status tess_cuda_sum_lengths(tess_cuda *cuda, uint64_t lengths, int64_t count, int64_t *total,
+                                  int64_t *longest);
+
 /* The pattern of C = A B, whose sizes are set. `owned` are the arrays of C, the caller's also where
  * this fails. `offsets` (block rows + 1) are C's on the host; NULL: they are not needed there.
  * *fits is false, and C without columns, where a row is too long for the kernels. */

@@ -32,6 +32,7 @@ static tess_status run(tess_cuda *cuda, const tess_coarsen_matrix *M,
     return TESS_OK;
 }
 
+/* The strengths stay on the device. */
 static tess_status measure(tess_coarsen_level *s, double threshold, tess_amg_level *level)
 {
     tess_cuda *cuda = s->cuda;
@@ -39,32 +40,26 @@ static tess_status measure(tess_coarsen_level *s, double threshold, tess_amg_lev
     const size_t scale = (size_t)M->block_rows * sizeof(double);
     const size_t strength = (size_t)M->blocks * sizeof(float);
     uint32_t missing[2];
-    cu_pointer memory = 0;
-    tess_status status;
     if (!s->has_values)
         TESS_TRY(tess_coarsen_bring_values(s, level));
-    TESS_TRY(tess_cuda_alloc(cuda, 2 * scale + sizeof missing + strength, "strengths", &memory));
+    TESS_TRY(tess_coarsen_put_array(cuda, NULL, (int64_t)(2 * scale + sizeof missing + strength), 1,
+                                    &s->strength_memory));
+    const cu_pointer memory = s->strength_memory;
     const tess_strength_arrays arrays = {.scale = memory,
                                          .largest = memory + scale,
                                          .missing = memory + 2 * scale,
                                          .strength = memory + 2 * scale + sizeof missing};
-    TESS_TRY_CLEAN(TESS_CU(cuda, cuMemsetD8Async(arrays.missing, 0, sizeof missing, cuda->stream)));
-    TESS_TRY_CLEAN(run(cuda, M, &arrays, threshold));
-    TESS_TRY_CLEAN(tess_cuda_download(cuda, missing, arrays.missing, sizeof missing, cuda->stream));
-    TESS_TRY_CLEAN(
-        tess_cuda_download(cuda, level->strength, arrays.strength, strength, cuda->stream));
+    TESS_TRY(TESS_CU(cuda, cuMemsetD8Async(arrays.missing, 0, sizeof missing, cuda->stream)));
+    TESS_TRY(run(cuda, M, &arrays, threshold));
+    TESS_TRY(tess_cuda_download(cuda, missing, arrays.missing, sizeof missing, cuda->stream));
     level->all_strong = missing[0] == 0 && missing[1] == 0;
-cleanup:
-    tess_cuda_free(cuda, memory);
-    return status;
+    s->strength = arrays.strength;
+    return TESS_OK;
 }
 
 tess_status tess_cuda_strength(void *state, double threshold, tess_amg_level *level)
 {
     tess_coarsen_level *s = state;
-    if (!level->strength)
-        TESS_TRY(TESS_ALLOC(s->cuda->ctx, level->A->blocks, &level->strength));
     TESS_TRY(tess_cuda_enter(s->cuda));
-    const tess_status status = tess_cuda_leave_with(s->cuda, measure(s, threshold, level));
-    return status == TESS_ERR_MEMORY ? TESS_ERR_UNSUPPORTED : status;
+    return tess_cuda_leave_with(s->cuda, measure(s, threshold, level));
 }

@@ -16,22 +16,17 @@ void tess_tentative_launch(const tess_coarsen_matrix *Q, const tess_tentative_ar
     TESS_CUDA_NUMBERS(launch, centre[0], centre[1], centre[2]);
 }
 
-/* What is needed only now: the groups, and the finest level's modes. */
+/* What is needed only now: the finest level's modes. */
 typedef struct brought {
-    cu_pointer offsets, members, modes, dead_count;
+    cu_pointer modes, dead_count;
 } brought;
 
-static tess_status bring(tess_cuda *cuda, const tess_mode_source *source,
-                         const tess_aggregates *groups, brought *to)
+static tess_status bring(tess_cuda *cuda, const tess_mode_source *source, brought *to)
 {
     const double *modes = !source ? NULL : source->given ? source->given : source->coordinates;
     const int64_t count = !modes          ? 0
                           : source->given ? source->count * source->rows
                                           : source->block * source->nodes;
-    TESS_TRY(tess_coarsen_put_array(cuda, groups->offsets, groups->count + 1,
-                                    sizeof *groups->offsets, &to->offsets));
-    TESS_TRY(tess_coarsen_put_array(cuda, groups->members, groups->offsets[groups->count],
-                                    sizeof *groups->members, &to->members));
     TESS_TRY(tess_coarsen_put_array(cuda, modes, count, sizeof *modes, &to->modes));
     TESS_TRY(tess_coarsen_put_array(cuda, NULL, 1, sizeof(uint32_t), &to->dead_count));
     return TESS_CU(cuda, cuMemsetD8Async(to->dead_count, 0, sizeof(uint32_t), cuda->stream));
@@ -43,8 +38,8 @@ static tess_status run(tess_coarsen_level *s, const tess_mode_source *source, co
     static const double nowhere[3] = {0};
     const tess_coarsen_matrix *Q = &s->matrix[COARSEN_Q];
     const tess_tentative_arrays arrays = {
-        .offsets = b->offsets,
-        .members = b->members,
+        .offsets = s->groups[0],
+        .members = s->groups[1],
         .given = s->above        ? s->above->modes
                  : source->given ? b->modes
                                  : 0,
@@ -63,6 +58,23 @@ static tess_status run(tess_coarsen_level *s, const tess_mode_source *source, co
     return tess_cuda_launch_one(s->cuda, function, &l, s->cuda->stream);
 }
 
+/* The groups and the pattern of Q, where the host made them. */
+static tess_status need_groups(tess_coarsen_level *s, const tess_amg_level *level)
+{
+    const tess_aggregates *groups = &level->aggregates;
+    tess_coarsen_matrix *Q = &s->matrix[COARSEN_Q];
+    if (s->groups[0]) {
+        Q->height = level->tentative->block_height;
+        Q->width = level->tentative->block_width;
+        return TESS_OK;
+    }
+    TESS_TRY(tess_coarsen_put_array(s->cuda, groups->offsets, groups->count + 1,
+                                    sizeof *groups->offsets, &s->groups[0]));
+    TESS_TRY(tess_coarsen_put_array(s->cuda, groups->members, groups->offsets[groups->count],
+                                    sizeof *groups->members, &s->groups[1]));
+    return tess_coarsen_put_pattern(s, COARSEN_Q, level->tentative, NULL);
+}
+
 static tess_status make(tess_coarsen_level *s, const tess_mode_source *source,
                         const tess_amg_level *level)
 {
@@ -72,17 +84,18 @@ static tess_status make(tess_coarsen_level *s, const tess_mode_source *source,
     brought b = {0};
     uint32_t dead = 0;
     tess_status status;
-    TESS_TRY(tess_coarsen_put_pattern(s, COARSEN_Q, level->tentative, NULL));
+    TESS_TRY(need_groups(s, level));
     TESS_TRY(tess_coarsen_put_values(s, COARSEN_Q));
     TESS_TRY(tess_coarsen_put_array(cuda, NULL, groups->count * k * k, sizeof(double), &s->modes));
     TESS_TRY(tess_coarsen_put_array(cuda, NULL, groups->count * k, 1, &s->dead));
-    TESS_TRY_CLEAN(bring(cuda, s->above ? NULL : source, groups, &b));
+    TESS_TRY_CLEAN(bring(cuda, s->above ? NULL : source, &b));
     TESS_TRY_CLEAN(run(s, source, &b, groups->count));
     TESS_TRY_CLEAN(tess_cuda_download(cuda, &dead, b.dead_count, sizeof dead, cuda->stream));
     s->any_dead = dead > 0;
 cleanup:
-    tess_cuda_free(cuda, b.offsets);
-    tess_cuda_free(cuda, b.members);
+    tess_cuda_free(cuda, s->groups[0]);
+    tess_cuda_free(cuda, s->groups[1]);
+    s->groups[0] = s->groups[1] = 0;
     tess_cuda_free(cuda, b.modes);
     tess_cuda_free(cuda, b.dead_count);
     return status;

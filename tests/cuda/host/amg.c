@@ -120,7 +120,9 @@ static void check(void **state, int64_t block_rows, int32_t b, const char *spec,
     ok(state, open_setting_with(ctx, A, "cpu:1", spec, modes, &here));
     ok(state, open_setting_with(ctx, A, "cuda", spec, modes, &there));
     assert_true(hierarchy(&there)->levels > 1);
-    assert_non_null(hierarchy(&there)->level[0].device);
+    const tess_amg_level *finest = &hierarchy(&there)->level[0];
+    assert_non_null(finest->device);
+    assert_true(finest->all_strong == !finest->strength); /* which groups of the host need */
     compare(state, what, &here, &there);
     solve(state, what, &here, &there, A->rows);
     ok(state, tess_device_alloc(there.device, (size_t)stored * sizeof *values, &given));
@@ -148,6 +150,55 @@ static void hierarchies_are_the_cpus(void **state)
     check(state, 60, 3, "cg:pc=amg,bottom=9", COORDINATES, 5);
     check(state, 50, 2, "cg:pc=amg,bottom=8", COORDINATES, 6);
     check(state, 60, 3, "cg:pc=amg,bottom=9", MODES, 7);
+}
+
+/* Rows that couple to the next one only; with `leap`, row 9 also to the last row, which does not
+ * couple to row 9. */
+static tess_matrix *make_chain(void **state, int64_t rows, bool leap)
+{
+    tess_matrix *A;
+    int64_t blocks = 0;
+    ok(state, tess_matrix_allocate(test_ctx(state), TESS_F64, rows, rows, 1, 1,
+                                   3 * rows - 2 + (leap ? 1 : 0), &A));
+    double *values = A->values;
+    for (int64_t i = 0; i < rows; i++) {
+        for (int64_t j = tess_max(0, i - 1); j <= tess_min(rows - 1, i + 1); j++, blocks++) {
+            A->columns[blocks] = (int32_t)j;
+            values[blocks] = i == j ? 2.1 : -1;
+        }
+        if (leap && i == 9) {
+            A->columns[blocks] = (int32_t)rows - 1;
+            values[blocks++] = -0.9;
+        }
+        A->row_offsets[i + 1] = blocks;
+    }
+    return A;
+}
+
+/* Groups that wait for each other one by one, and those of patterns that are not symmetric, are the
+ * host's; all else is the device's. */
+static void groups_of_some_levels_are_the_hosts(void **state)
+{
+    static const struct {
+        int64_t rows;
+        bool leap;
+        const char *spec;
+    } cases[] = {{700, false, "cg:pc=amg,bottom=30"},
+                 {60, true, "gmres:pc=amg,bottom=8,smoother=chebyshev"}};
+    for (int i = 0; i < 2; i++) {
+        tess_matrix *A = make_chain(state, cases[i].rows, cases[i].leap);
+        setting here, there;
+        ok(state, open_setting(test_ctx(state), A, "cpu:1", cases[i].spec, &here));
+        ok(state, open_setting(test_ctx(state), A, "cuda", cases[i].spec, &there));
+        const tess_amg_level *finest = &hierarchy(&there)->level[0];
+        assert_non_null(finest->device);
+        assert_non_null(finest->strength);
+        compare(state, cases[i].spec, &here, &there);
+        solve(state, cases[i].spec, &here, &there, A->rows);
+        close_setting(&here);
+        close_setting(&there);
+        tess_matrix_destroy(A);
+    }
 }
 
 /* The finest level's f64 copy is the host's there, and the plan's products are not exact enough. */
@@ -336,10 +387,10 @@ static void driver_errors_are_reported_and_nothing_leaks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(hierarchies_are_the_cpus),       TEST(hierarchies_of_f32_matrices_are_the_cpus),
-        TEST(values_stay_on_the_device),      TEST(plans_of_patterns_take_values_on_the_device),
-        TEST(without_room_the_host_computes), TEST(driver_errors_are_reported_and_nothing_leaks),
-        TEST(no_cycle_runs_in_vain),
+        TEST(groups_of_some_levels_are_the_hosts),          TEST(hierarchies_are_the_cpus),
+        TEST(hierarchies_of_f32_matrices_are_the_cpus),     TEST(values_stay_on_the_device),
+        TEST(plans_of_patterns_take_values_on_the_device),  TEST(without_room_the_host_computes),
+        TEST(driver_errors_are_reported_and_nothing_leaks), TEST(no_cycle_runs_in_vain),
     };
     return cmocka_run_group_tests(tests, start, finish);
 }

@@ -18,7 +18,7 @@
 #include "solve/pc/amg/amg.h"
 
 enum { FREE = -2, ALONE = -1 };
-enum { DOMAIN_LEAST = 32768, DOMAINS_MOST = 64, DOMAIN_REACHES = 8, SAMPLES = 4096 };
+enum { DOMAIN_LEAST = 32768, DOMAIN_REACHES = 8, SAMPLES = 4096 };
 
 void tess_aggregates_free(tess_ctx *ctx, tess_aggregates *aggregates)
 {
@@ -36,9 +36,14 @@ typedef struct walk {
     int domains;
 } walk;
 
+int64_t tess_amg_domain_row(int64_t rows, int domains, int domain)
+{
+    return rows * domain / domains;
+}
+
 static int64_t domain_row(const walk *w, int domain)
 {
-    return w->A->block_rows * domain / w->domains;
+    return tess_amg_domain_row(w->A->block_rows, w->domains, domain);
 }
 
 /* Whether a row has no strong neighbour, not even one that is strong for this row alone. */
@@ -216,15 +221,17 @@ static int64_t mean_reach(const tess_matrix *A)
     return sum / tess_max(count, 1);
 }
 
-tess_status tess_amg_aggregate(tess_ctx *ctx, const tess_amg_level *level, tess_aggregates *out)
+int tess_amg_domains(const tess_matrix *A)
+{
+    const int64_t wanted = A->block_rows / tess_max(DOMAIN_LEAST, DOMAIN_REACHES * mean_reach(A));
+    return (int)tess_max(1, tess_min(wanted, TESS_AMG_DOMAINS));
+}
+
+tess_status tess_amg_aggregate(tess_ctx *ctx, const tess_amg_level *level, int domains,
+                               tess_aggregates *out)
 {
     const int64_t rows = level->A->block_rows;
-    const int64_t wanted = rows / tess_max(DOMAIN_LEAST, DOMAIN_REACHES * mean_reach(level->A));
-    walk w = {.A = level->A,
-              .strength = level->strength,
-              .domains = wanted < 1              ? 1
-                         : wanted > DOMAINS_MOST ? DOMAINS_MOST
-                                                 : (int)wanted};
+    walk w = {.A = level->A, .strength = level->strength, .domains = domains};
     tess_status status;
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, rows, &out->of));
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, rows, &w.joins));

@@ -22,7 +22,7 @@
 
 #include "solve/pc/pc.h"
 
-enum { TESS_AMG_LEVELS = 24, TESS_AMG_MODES = 32 };
+enum { TESS_AMG_LEVELS = 24, TESS_AMG_MODES = 32, TESS_AMG_DOMAINS = 64 };
 
 /* The vectors of a level, in the order of their numbers. The finest level, and all levels of
  * V-cycles, have those before AMG_OF_V. Levels of W-cycles have those before AMG_OF_W. */
@@ -155,7 +155,13 @@ void tess_amg_filter_values(tess_ctx *ctx, tess_amg_level *level);
 
 /* ---- aggregate.c ---- */
 
-tess_status tess_amg_aggregate(tess_ctx *ctx, const tess_amg_level *level, tess_aggregates *out);
+/* The groups of a level whose strengths are there. They depend on the number of domains that its
+ * rows are cut into: tess_amg_domains says how many, at most TESS_AMG_DOMAINS. */
+tess_status tess_amg_aggregate(tess_ctx *ctx, const tess_amg_level *level, int domains,
+                               tess_aggregates *out);
+int tess_amg_domains(const tess_matrix *A);
+/* The first row of a domain. */
+int64_t tess_amg_domain_row(int64_t rows, int domains, int domain);
 void tess_aggregates_free(tess_ctx *ctx, tess_aggregates *aggregates);
 
 /* ---- modes.c ---- */

@@ -219,6 +219,17 @@ static tess_status make_tentative(tess_amg *amg, tess_amg_level *level)
     return TESS_OK;
 }
 
+/* Strengths are there. */
+static tess_status find_groups(tess_amg *amg, tess_amg_level *level)
+{
+    bool made = false;
+    if (level->device)
+        TESS_TRY(amg->device->backend->multigrid->groups(level->device, level, &made));
+    return made ? TESS_OK
+                : tess_amg_aggregate(amg->ctx, level, tess_amg_domains(level->A),
+                                     &level->aggregates);
+}
+
 /* Makes the groups of a level. *pays: the next level is small enough to be made. */
 static tess_status group(tess_amg *amg, double threshold, tess_amg_level *level, bool *pays)
 {
@@ -232,7 +243,7 @@ static tess_status group(tess_amg *amg, double threshold, tess_amg_level *level,
         TESS_TRY(tess_amg_strength(amg->ctx, threshold, level));
     }
     tess_amg_count_time(amg, AMG_STRENGTH);
-    TESS_TRY(tess_amg_aggregate(amg->ctx, level, &level->aggregates));
+    TESS_TRY(find_groups(amg, level));
     tess_amg_count_time(amg, AMG_GROUPS);
     const int64_t count = level->aggregates.count;
     *pays = count > 0 && (double)(count * amg->modes) <=

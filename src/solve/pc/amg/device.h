@@ -1,12 +1,12 @@
-/* What a device may do of a set-up: all but the groups and the bottom's inverse.
+/* What a device may do of a set-up: all but the bottom's inverse.
  *
- *     device    inverse diagonal D^-1, largest eigenvalue, strength of A's blocks
- *     host      groups
- *     device    tentative prolongator Q, modes of the next level
- *               patterns of P, AP, R and the coarse matrix
- *               P = (I - omega D^-1 A) Q,  AP = A P,  R = P',  coarse = R AP
+ *     inverse diagonal D^-1, largest eigenvalue
+ *     strength of A's blocks, groups
+ *     tentative prolongator Q, modes of the next level
+ *     patterns of P, AP, R and the coarse matrix
+ *     P = (I - omega D^-1 A) Q,  AP = A P,  R = P',  coarse = R AP
  *
- * New values in the same pattern need the first two and the last line only. All numbers are f64.
+ * New values in the same pattern need the first and the last line only. All numbers are f64.
  * Each sum has one order, so results are the same in every run.
  */
 #pragma once
@@ -33,8 +33,11 @@ typedef struct tess_amg_device_ops {
      * `put_inverse` copies level->inverse to the device. */
     tess_status (*inverse)(void *state, const tess_amg_level *level, bool *singular);
     tess_status (*put_inverse)(void *state, const tess_amg_level *level);
-    /* level->strength and level->all_strong, as tess_amg_strength. */
+    /* Strengths as those of tess_amg_strength, which stay on the device, and level->all_strong. */
     tess_status (*strength)(void *state, double threshold, tess_amg_level *level);
+    /* level->aggregates, as tess_amg_aggregate. *made is false where the host has to make them. The
+     * strengths come to the host then, and where blocks are weak. */
+    tess_status (*groups)(void *state, tess_amg_level *level, bool *made);
     /* The values of level->tentative, whose pattern is given, and the next level's modes, as
      * tess_amg_tentative. They stay on the device. `source`: the finest level's modes; on others it
      * is not read, because the level before has made theirs. */
