@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """docs/performance/choices.md: what plans take that measure nothing, at every block size.
 
-    bench/choices.py measure TESSERA --results FILE [--device cuda] [--seconds N] [--blocks 1-64] [--types f64,f32] [--matrices DIR]
+    bench/choices.py measure TESSERA --results FILE [--device cuda] [--seconds N] [--blocks 1-64] [--types f64,f32] [--matrices DIR] [--drawn SEED]
     bench/choices.py held TESSERA --results FILE [--device profile:h200] [--seconds N]
     bench/choices.py replay TESSERA --results FILE [--device profile:h200] [--matrices DIR]
     bench/choices.py page bench/results/choices-*.json > docs/performance/choices.md
@@ -9,7 +9,8 @@
 `measure` runs `tessera bench --few` on 27- and 7-point stencils and on patterns of --matrices with every entry made a block. All
 kernels of a case are timed in turn in one process; the one that the estimate takes is compared with the fastest. It adds to FILE what
 is not yet in it and stops after N seconds: every block size comes once before any comes twice. A case that seems to lose more than 3 % is
-measured again with five times as many rounds, and the second measurement counts.
+measured again with five times as many rounds, and the second measurement counts. With --drawn, block sizes, shapes, precisions and sizes
+are drawn at random instead: stencils, columns anywhere, rows of very different lengths, patterns.
 
 `held` takes one calibrated block size after the other out of the profile and asks the model that is left for it. What it would take is
 priced by the whole profile. Nothing runs on the device: any machine will do.
@@ -22,6 +23,7 @@ import datetime
 import glob
 import json
 import os
+import random
 import statistics
 import subprocess
 import tempfile
@@ -80,6 +82,35 @@ def cases(args):
     return listed
 
 
+DRAWN_BYTES = {"cuda": (1e7, 1.2e9), "cpu": (1e6, 4e8)}  # that a product moves
+DRAWN_ROW = (4, 40)  # blocks
+
+
+def drawn_source(draw, shape, b, real, target, paths):
+    """The input of a drawn case: about `target` bytes."""
+    size = 8 if real == "f64" else 4
+    if shape.endswith("points"):
+        return stencil(shape, b, real, target)
+    if shape == "promoted":
+        return f"promote:b={b}:{draw.choice(paths)}"
+    average = draw.randint(*DRAWN_ROW)
+    rows = max(2 * average, int(target / (average * (b * b * size + 4) + 2 * b * size)))
+    if shape == "random":
+        return f"gen:random:rows={rows},cols={rows},avg={average},r={b},c={b}"
+    return f"gen:powerlaw:rows={rows},avg={average},b={b}"
+
+
+def drawn_cases(args):
+    """(shape, b, type, input) without end."""
+    draw, paths = random.Random(args.drawn), patterns(args.matrices)
+    low, high = DRAWN_BYTES["cuda" if args.device.startswith("cuda") else "cpu"]
+    shapes = ["27 points", "7 points", "random", "powerlaw"] + ["promoted"] * bool(paths)
+    while True:
+        shape, b, real = draw.choice(shapes), draw.choice(blocks_of(args.blocks)), draw.choice(args.types.split(","))
+        source = drawn_source(draw, shape, b, real, low * (high / low) ** draw.random(), paths)
+        yield (os.path.basename(source).split(".")[0] if shape == "promoted" else source), b, real, source
+
+
 def document(args):
     if os.path.exists(args.results):
         return json.load(open(args.results))
@@ -108,9 +139,11 @@ def timed(args, source, real, rounds):
 def measure(args):
     data, start = document(args), time.time()
     built_from = args.revision or revision(ROOT)
-    for shape, b, real, source in cases(args):
+    for shape, b, real, source in cases(args) if args.drawn is None else drawn_cases(args):
         key = f"{shape}|{b}|{real}"
-        if key in data["cases"] or time.time() - start > args.seconds:
+        if time.time() - start > args.seconds:
+            break
+        if key in data["cases"]:
             continue
         try:
             found = timed(args, source, real, 5)
@@ -282,6 +315,7 @@ def main():
         sub.add_argument("--blocks", default="1-64")
         sub.add_argument("--types", default="f64,f32")
         sub.add_argument("--matrices", default="")
+        sub.add_argument("--drawn", type=int, metavar="SEED", help="measure: cases drawn at random, until --seconds are over")
         sub.add_argument("--revision", help="that was built (default: that of this checkout)")
     sub = commands.add_parser("page")
     sub.set_defaults(function=page)
