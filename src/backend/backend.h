@@ -97,6 +97,7 @@ typedef struct tess_candidate {
     /* By costs(): how often a row's threads wait for loads, over how often those of a large matrix
      * do, whose rows have fewer threads; at most 1, and 0 means 1. */
     double waits;
+    bool unsteady;    /* by costs(): its speed changes from one block size to the next */
     bool naive;       /* by costs(): what one would take without thinking, bsr and a plain kernel */
     bool by_fields;   /* by costs(): it would take vectors by fields (fields_open) */
     double predicted; /* seconds of one product in the mean; 0: the model knows nothing of it */

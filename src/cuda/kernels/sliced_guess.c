@@ -56,40 +56,6 @@ static void guess_irregular(const tess_cuda_problem *problem, int *p)
     }
 }
 
-/* The values fit so many times L2. */
-static bool fits_cache(const tess_cuda_problem *problem, double times)
-{
-    return (double)problem->blocks * problem->block_height * problem->block_width *
-               (double)tess_type_size(problem->type) <
-           times * (double)problem->l2_bytes;
-}
-
-/* Fewer rows than the device has threads for: several threads a row, but no more in all than run at
- * once; 32 of them only where that is half as many (H200, dense, 8 x 8 blocks, f64: 2048 rows 9.5
- * -> 9.0 us, 4096 rows 33.5 -> 34.7). A matrix in the cache answers sooner, so fewer loads are in
- * flight. */
-static void guess_few_rows(const tess_cuda_problem *problem, int *p)
-{
-    int64_t wanted = (int64_t)problem->multiprocessors * 1024;
-    int before = p[TPR], real = (int)tess_type_size(problem->type);
-    while (p[TPR] < 32 && problem->rows * 2 * p[TPR] <= (p[TPR] < 16 ? wanted : wanted / 2)) {
-        p[TPR] *= 2;
-        while (p[THREADS] < 32 * p[TPR] && p[THREADS] < 512)
-            p[THREADS] *= 2;
-        if (!tess_sliced_fits(problem, p)) {
-            p[TPR] /= 2;
-            while (p[THREADS] > 128 && !tess_sliced_fits(problem, p)) /* more registers each */
-                p[THREADS] /= 2;
-            break;
-        }
-    }
-    int group = tess_sliced_group(problem, p), bytes = group * problem->block_width * real;
-    bool cached = fits_cache(problem, 0.8); /* an H200 keeps 50 MB of its 63 */
-    while (p[TPR] > before && !tess_sliced_is_wide(problem) && p[DEPTH] > 1 &&
-           ((cached && bytes * p[DEPTH] > 64) || 3 * p[DEPTH] * p[TPR] * group > mean_row(problem)))
-        p[DEPTH] /= 2;
-}
-
 /* Thread blocks for every multiprocessor, if smaller ones make them more. A dense matrix of 1024
  * rows has 16 threads a row in 32 thread blocks of 512, and in 64 of 256. */
 static void guess_small_blocks(const tess_cuda_problem *problem, int *p)
@@ -161,6 +127,60 @@ static double blocks_in_flight(const tess_cuda_problem *problem, const int *p)
     const int loads = tess_sliced_wide_loads(problem, p);
     return loads > 0 ? (double)loads * p[V] * p[TPR] / problem->block_width
                      : (double)p[DEPTH] * tess_sliced_group(problem, p) * p[TPR];
+}
+
+/* ---- Threads a row ---- */
+
+/* Whether twice the threads a row are not too many in all: half of those that run at once. Half as
+ * many again as run at once from four a row on, where a thread still has forty scalars of a wide
+ * block's row; twice as many where rows are cut (H200, wide blocks, 13 000 to 34 000 rows, eight
+ * threads a row instead of four: 1.02, 1.08, 1.14, 1.33, 1.33, 1.41 and 1.44 times as fast, once
+ * 0.97). 32 threads a row only where that is a quarter (dense, 8 x 8 blocks,
+ * f64: 2048 rows 9.5 -> 9.0 us, 4096 rows 33.5 -> 34.7). */
+static bool takes_twice(const tess_cuda_problem *problem, const int *p)
+{
+    const int64_t half = (int64_t)problem->multiprocessors * 1024;
+    const int64_t threads = problem->rows * 2 * p[TPR];
+    const int64_t line = p[LAMBDA] > 0 ? p[LAMBDA] : mean_row(problem);
+    const bool is_long = line * problem->block_width >= 40 * 2 * (int64_t)p[TPR];
+    int twice[COUNT];
+    memcpy(twice, p, sizeof twice);
+    twice[TPR] *= 2;
+    if (threads <= (p[TPR] >= 16 ? half / 2 : half))
+        return true;
+    if (p[TPR] >= 16 || !is_long)
+        return false;
+    return p[LAMBDA] > 0 ? threads <= 2 * half
+                         : tess_sliced_is_wide(problem) && p[TPR] >= 4 &&
+                               (double)threads <= 1.6 * (double)threads_at_once(problem, twice);
+}
+
+/* Fewer rows than the device has threads for: several threads a row. Thread blocks of a wide
+ * block's rows have at most 256 threads, as multiprocessors share few larger ones unevenly (H200,
+ * 16 threads a row: 6 of 6 cases 4 to 27 % faster than with 512). A matrix in the cache answers
+ * sooner, so fewer loads are in flight. Returns whether rows are so few that what follows, which is
+ * for matrices that fill the device, does not apply. */
+static bool guess_few_rows(const tess_cuda_problem *problem, int *p)
+{
+    int before = p[TPR], real = (int)tess_type_size(problem->type);
+    while (p[TPR] < 32 && takes_twice(problem, p)) {
+        p[TPR] *= 2;
+        const int most = tess_sliced_is_wide(problem) && p[TPR] < 32 ? 256 : 512;
+        while (p[THREADS] < 32 * p[TPR] && p[THREADS] < most)
+            p[THREADS] *= 2;
+        if (!tess_sliced_fits(problem, p)) {
+            p[TPR] /= 2;
+            while (p[THREADS] > 128 && !tess_sliced_fits(problem, p)) /* more registers each */
+                p[THREADS] /= 2;
+            break;
+        }
+    }
+    int group = tess_sliced_group(problem, p), bytes = group * problem->block_width * real;
+    bool cached = tess_cuda_fits_cache(problem, 0.8); /* an H200 keeps 50 MB of its 63 */
+    while (p[TPR] > before && !tess_sliced_is_wide(problem) && p[DEPTH] > 1 &&
+           ((cached && bytes * p[DEPTH] > 64) || 3 * p[DEPTH] * p[TPR] * group > mean_row(problem)))
+        p[DEPTH] /= 2;
+    return p[TPR] > before && problem->rows * p[TPR] > (int64_t)problem->multiprocessors * 1024;
 }
 
 /* Between one round and two the second leaves most of the device idle while it waits for its loads.
@@ -249,12 +269,12 @@ void tess_sliced_guess(const tess_cuda_problem *problem, int *p)
     /* Small blocks that come from far beyond L2 are read 1 % faster unmarked. Of a few times L2
      * some would stay for the next product and does if marked (H200, b = 2, 7 points: 175 MB 10 %
      * faster, 27 points: 308 MB 7 %, 1.1 GB 1 % slower). */
-    else if (p[SIGMA] == 1 && !fits_cache(problem, 8) &&
+    else if (p[SIGMA] == 1 && !tess_cuda_fits_cache(problem, 8) &&
              (bw <= 3 || (single && bw < 8 && bw % 2 != 0)))
         p[HINT] = 0;
     /* A matrix that fits the cache is not marked to be evicted first: its cache lines would never
      * displace those that another kernel left to stay (H200, 39 MB: 10 or 15 us). */
-    if (fits_cache(problem, 1) && p[PANELS] == 1)
+    if (tess_cuda_fits_cache(problem, 1) && p[PANELS] == 1)
         p[HINT] = 0;
     if (bw == 16 || bw >= 48)
         p[TPR] = mean >= 4 ? 4 : 2;
@@ -263,9 +283,9 @@ void tess_sliced_guess(const tess_cuda_problem *problem, int *p)
     while (!tess_sliced_is_wide(problem) && p[TPR] > 1 && p[DEPTH] > 1 &&
            p[DEPTH] * p[TPR] * tess_sliced_group(problem, p) > mean)
         p[DEPTH] /= 2;
-    guess_few_rows(problem, p);
+    const bool few = guess_few_rows(problem, p);
     guess_small_blocks(problem, p);
-    if (!guess_one_round(problem, p))
+    if (!few && !guess_one_round(problem, p))
         guess_long_rows(problem, p);
     guess_large_blocks(problem, p);
     if (tess_sliced_gathers_worth(problem))

@@ -123,7 +123,8 @@ typedef struct tess_cuda_kernel {
     /* Whether it has a form for vectors by fields that is worth taking; NULL: it never has. All
      * functions but `defines` give the same for both forms. */
     bool (*by_fields)(const tess_cuda_problem *problem);
-    /* Guessed before others: it reaches the memory's speed at every block size. */
+    /* Guessed before others: it reaches the memory's speed at every block size. What the model says
+     * of others between calibrated block sizes is doubted. */
     bool preferred;
     /* Takes complex scalars (scalar.cuh). Others are never asked about complex problems. */
     bool complex;

@@ -53,6 +53,7 @@ tess_status tess_cuda_costs(tess_device *device, const tess_matrix *A, tess_cand
         before = kernel;
         snprintf(c->class_name, sizeof c->class_name, "%s",
                  kernel->class_name ? kernel->class_name : kernel->name);
+        c->unsteady = !kernel->preferred;
         c->naive = kernel->naive && kernel->naive(&problem);
         c->by_fields = tess_cuda_kernel_by_fields(kernel, &problem);
         c->bytes = moved;

@@ -359,6 +359,13 @@ static double error_of(const tess_model_curve *curve)
     return curve->error * sqrt((double)curve->points / (free > 1 ? free : 1));
 }
 
+bool tess_model_calibrated(const tess_model *model, const tess_model_load *load)
+{
+    const bool cached = tess_model_resident_share(model, load) > 0.5;
+    const tess_model_curve *curve = find_curve(model, load->name, load->block, load->type, cached);
+    return curve && curve->block == load->block && curve->type == load->type;
+}
+
 double tess_model_doubt(const tess_model *model, const tess_model_load *load)
 {
     const neighbours n = neighbours_of(model, load);

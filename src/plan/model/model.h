@@ -195,8 +195,12 @@ double tess_model_seconds(const tess_model *model, const tess_model_load *load, 
  * that it comes from, and at a block size that was not calibrated the slower of its two neighbours.
  * At least 1. */
 double tess_model_doubt(const tess_model *model, const tess_model_load *load);
-/* The same of a product. */
-double tess_model_spmv_doubt(const tess_model *model, const tess_model_problem *problem);
+/* Whether the class was calibrated at this block size, in this precision, where the data are. */
+bool tess_model_calibrated(const tess_model *model, const tess_model_load *load);
+/* The same of a product. `unsteady`: a kernel whose speed changes from one block size to the next,
+ * which its neighbours say little of. */
+double tess_model_spmv_doubt(const tess_model *model, const tess_model_problem *problem,
+                             bool unsteady);
 /* Seconds of one SpMV on one of `devices` equal devices, which each has its share of the rows. */
 double tess_model_spmv(const tess_model *model, const tess_model_problem *problem, int devices,
                        bool best);

@@ -27,7 +27,7 @@ static void predict(const tess_model *model, const tess_matrix *A, tess_candidat
             continue;
         tess_model_problem_take(&problem, c);
         c->predicted = tess_model_spmv(model, &problem, 1, false);
-        c->unsure = tess_model_spmv_doubt(model, &problem);
+        c->unsure = tess_model_spmv_doubt(model, &problem, c->unsteady);
         /* The model was measured with the leader's parameters: of others it only knows what more
          * they move. */
         if (c->predicted < list->items[leader].predicted) {
