@@ -73,9 +73,7 @@ int tess_sliced_widest_x(const tess_cuda_problem *problem)
     return xv;
 }
 
-/* Threads of a row that get blocks of their own. Few rows have many threads: four share a block's
- * columns, so that each has several loads in flight, and the blocks are dealt. */
-static int dealt(const int *p)
+int tess_sliced_dealt(const int *p)
 {
     enum { ACROSS = 4 };
     return p[TPR] > ACROSS ? p[TPR] / ACROSS : 1;
@@ -83,7 +81,7 @@ static int dealt(const int *p)
 
 int tess_sliced_wide_share(const tess_cuda_problem *problem, const int *p)
 {
-    return (int)tess_ceil_div(problem->block_width / p[V], p[TPR] / dealt(p));
+    return (int)tess_ceil_div(problem->block_width / p[V], p[TPR] / tess_sliced_dealt(p));
 }
 
 bool tess_sliced_fits(const tess_cuda_problem *problem, const int *p)
@@ -104,8 +102,8 @@ bool tess_sliced_fits(const tess_cuda_problem *problem, const int *p)
     if (bytes > in_flight && (complex || (!wide && p[DEPTH] > 1)))
         return false;
     if (wide)
-        return group == 1 && p[TPR] / dealt(p) <= problem->block_width / p[V] &&
-               dealt(p) <= problem->longest_row && p[DEPTH] <= 4;
+        return group == 1 && p[TPR] / tess_sliced_dealt(p) <= problem->block_width / p[V] &&
+               tess_sliced_dealt(p) <= problem->longest_row && p[DEPTH] <= 4;
     return p[TPR] == 1 || (int64_t)p[TPR] * group <= problem->longest_row;
 }
 
@@ -134,7 +132,7 @@ static void defines_dot(const tess_cuda_problem *problem, const int *p, int dot,
         "-DTHREADS=%d -DXVEC=%d -DWIDE=%d -DDEAL=%d -DTARGETS=%d -DRAGGED=%d -DHINT=%d -DDOT=%d%s",
         (int)problem->block_height, (int)problem->block_width, p[C], p[V],
         tess_sliced_group(problem, p), p[DEPTH], p[TPR], p[THREADS], problem->fields ? 1 : p[XV],
-        tess_sliced_wide_loads(problem, p), dealt(p), has_targets(p),
+        tess_sliced_wide_loads(problem, p), tess_sliced_dealt(p), has_targets(p),
         problem->cols % problem->block_width != 0, p[HINT], dot,
         problem->fields ? " -DFIELDS=1" : "");
 }

@@ -131,28 +131,28 @@ static double blocks_in_flight(const tess_cuda_problem *problem, const int *p)
 
 /* ---- Threads a row ---- */
 
-/* Whether twice the threads a row are not too many in all: half of those that run at once. Half as
- * many again as run at once from four a row on, where a thread still has forty scalars of a wide
- * block's row; twice as many where rows are cut (H200, wide blocks, 13 000 to 34 000 rows, eight
- * threads a row instead of four: 1.02, 1.08, 1.14, 1.33, 1.33, 1.41 and 1.44 times as fast, once
- * 0.97). 32 threads a row only where that is a quarter (dense, 8 x 8 blocks,
- * f64: 2048 rows 9.5 -> 9.0 us, 4096 rows 33.5 -> 34.7). */
+/* Whether twice the threads a row are not too many in all: half of those that run at once. Rows of
+ * wide blocks get more from four threads on, up to 1.4 times as many as run at once, and rows that
+ * are cut up to all; each thread then still has three blocks (H200, wide blocks, 9 000 to 32 000
+ * rows, eight threads a row instead of four, or 16 instead of eight: 1.08, 1.14, 1.15, 1.33, 1.33,
+ * 1.41 and 1.44 times as fast, once 0.995). 32 threads a row only where that is a quarter (dense, 8
+ * x 8 blocks, f64: 2048 rows 9.5 -> 9.0 us, 4096 rows 33.5 -> 34.7). */
 static bool takes_twice(const tess_cuda_problem *problem, const int *p)
 {
     const int64_t half = (int64_t)problem->multiprocessors * 1024;
     const int64_t threads = problem->rows * 2 * p[TPR];
-    const int64_t line = p[LAMBDA] > 0 ? p[LAMBDA] : mean_row(problem);
-    const bool is_long = line * problem->block_width >= 40 * 2 * (int64_t)p[TPR];
+    const bool wide = tess_sliced_is_wide(problem);
     int twice[COUNT];
     memcpy(twice, p, sizeof twice);
     twice[TPR] *= 2;
+    const int at_once = wide ? tess_sliced_dealt(twice) : twice[TPR]; /* blocks of a row */
     if (threads <= (p[TPR] >= 16 ? half / 2 : half))
         return true;
-    if (p[TPR] >= 16 || !is_long)
+    if (p[TPR] >= 16 || mean_row(problem) < 3 * at_once)
         return false;
     return p[LAMBDA] > 0 ? threads <= 2 * half
-                         : tess_sliced_is_wide(problem) && p[TPR] >= 4 &&
-                               (double)threads <= 1.6 * (double)threads_at_once(problem, twice);
+                         : wide && p[TPR] >= 4 &&
+                               (double)threads <= 1.4 * (double)threads_at_once(problem, twice);
 }
 
 /* Fewer rows than the device has threads for: several threads a row. Thread blocks of a wide
