@@ -131,12 +131,15 @@ static double blocks_in_flight(const tess_cuda_problem *problem, const int *p)
 
 /* ---- Threads a row ---- */
 
-/* Whether twice the threads a row are not too many in all: half of those that run at once. Rows of
- * wide blocks get more from four threads on, up to 1.4 times as many as run at once, and rows that
- * are cut up to all; each thread then still has three blocks (H200, wide blocks, 9 000 to 32 000
- * rows, eight threads a row instead of four, or 16 instead of eight: 1.08, 1.14, 1.15, 1.33, 1.33,
- * 1.41 and 1.44 times as fast, once 0.995). 32 threads a row only where that is a quarter (dense, 8
- * x 8 blocks, f64: 2048 rows 9.5 -> 9.0 us, 4096 rows 33.5 -> 34.7). */
+/* Whether twice the threads a row are not too many in all: half of those that run at once. 32
+ * threads a row only where that is a quarter (dense, 8 x 8 blocks, f64: 2048 rows 9.5 -> 9.0 us,
+ * 4096 rows 33.5 -> 34.7). Two kinds of rows get more, while their threads have three blocks each:
+ *   wide blocks  from four threads on up to 1.4 times as many as run at once (H200, 9 000 to 32 000
+ *                rows, eight threads a row instead of four, or 16 instead of eight: 1.08, 1.14,
+ *                1.15, 1.33 and 1.44 times as fast, once 0.995);
+ *   cut rows     twice as many as run at once, as a few segments of `lambda` blocks end last. Long
+ *                segments have four threads in any case (17 matrices with rows of very different
+ *                lengths: 13 of them 2 to 40 % faster, two 1.9 and 4.2 % slower). */
 static bool takes_twice(const tess_cuda_problem *problem, const int *p)
 {
     const int64_t half = (int64_t)problem->multiprocessors * 1024;
@@ -148,9 +151,11 @@ static bool takes_twice(const tess_cuda_problem *problem, const int *p)
     const int at_once = wide ? tess_sliced_dealt(twice) : twice[TPR]; /* blocks of a row */
     if (threads <= (p[TPR] >= 16 ? half / 2 : half))
         return true;
+    if (p[LAMBDA] >= 64 && p[TPR] < 4)
+        return true;
     if (p[TPR] >= 16 || mean_row(problem) < 3 * at_once)
         return false;
-    return p[LAMBDA] > 0 ? threads <= 2 * half
+    return p[LAMBDA] > 0 ? threads <= (p[LAMBDA] >= 64 ? 4 : 2) * half
                          : wide && p[TPR] >= 4 &&
                                (double)threads <= 1.4 * (double)threads_at_once(problem, twice);
 }
