@@ -108,7 +108,7 @@ def drawn_cases(args):
     while True:
         shape, b, real = draw.choice(shapes), draw.choice(blocks_of(args.blocks)), draw.choice(args.types.split(","))
         source = drawn_source(draw, shape, b, real, low * (high / low) ** draw.random(), paths)
-        yield (os.path.basename(source).split(".")[0] if shape == "promoted" else source), b, real, source
+        yield shape, b, real, source
 
 
 def document(args):
@@ -140,7 +140,7 @@ def measure(args):
     data, start = document(args), time.time()
     built_from = args.revision or revision(ROOT)
     for shape, b, real, source in cases(args) if args.drawn is None else drawn_cases(args):
-        key = f"{shape}|{b}|{real}"
+        key = f"{shape if args.drawn is None else os.path.basename(source)}|{b}|{real}"
         if time.time() - start > args.seconds:
             break
         if key in data["cases"]:
@@ -153,8 +153,8 @@ def measure(args):
             print(f"{key}: left out: {error}", flush=True)
             continue
         data["device"] = found["machine"]["device"]
-        entry = data["cases"][key] = {"shape": shape, "b": b, "type": real, "input": os.path.basename(source), "revision": built_from,
-                                      **price(found)}
+        entry = data["cases"][key] = {"shape": shape, "b": b, "type": real, "input": os.path.basename(source), "drawn": args.drawn,
+                                      "revision": built_from, **price(found)}
         print(f"{key}: {lost(entry):.1f} % lost, {entry['taken_name']}", flush=True)
         save(args.results, data)
 
@@ -225,6 +225,10 @@ def lost(entry):
     return 100 * (entry["taken"] / entry["best"] - 1)
 
 
+def matrix_of(entry):
+    return entry["shape"] if entry.get("drawn") is None else entry["input"].removeprefix("gen:")
+
+
 def short(name):
     return name.split()[1] if " " in name else name
 
@@ -252,7 +256,7 @@ def measured_section(data):
               "| matrix | b | type | MB | taken | lost, % | taken, % of read | best | predicted / measured |", "|---|---|---|---|---|---|---|---|---|"]
     for e in sorted(entries, key=lost, reverse=True)[:24]:
         reading = e["bytes"] / e["taken"] / (1e9 * e["read_GBps"])
-        lines.append(f"| {e['shape']} | {e['b']} | {e['type']} | {1e-6 * e['bytes']:.0f} | {short(e['taken_name'])} | {lost(e):.1f} | {100 * reading:.0f} | "
+        lines.append(f"| {matrix_of(e)} | {e['b']} | {e['type']} | {1e-6 * e['bytes']:.0f} | {short(e['taken_name'])} | {lost(e):.1f} | {100 * reading:.0f} | "
                      f"{e['best_name'] if short(e['best_name']) == short(e['taken_name']) else short(e['best_name'])} | {e['predicted'] / e['taken']:.2f} |")
     return lines
 
@@ -269,7 +273,7 @@ def replayed_section(data):
              "| matrix | b | type | lost before, % | lost now, % | takes now |", "|---|---|---|---|---|---|"]
     for e in sorted(changed, key=lost, reverse=True):
         after = f"{100 * (e['now'] / e['best'] - 1):.1f}" if e["now"] else "not recorded"
-        lines.append(f"| {e['shape']} | {e['b']} | {e['type']} | {lost(e):.1f} | {after} | {e['now_name']} |")
+        lines.append(f"| {matrix_of(e)} | {e['b']} | {e['type']} | {lost(e):.1f} | {after} | {e['now_name']} |")
     return lines
 
 
@@ -293,7 +297,10 @@ def page(args):
         data = json.load(open(path))
         name = os.path.basename(path)[len("choices-"):-len(".json")]
         if data["cases"]:
-            out += [f"## {data['device']}, measured", "", f"`bench/choices.py measure`, {data['date']}{built(data)}.", "", *measured_section(data), ""]
+            seeds = sorted({e["drawn"] for e in data["cases"].values() if e.get("drawn") is not None})
+            drawn = f" --drawn {seeds[0]}" if seeds else ""
+            out += [f"## {data['device']}, {'drawn at random' if seeds else 'measured'}", "",
+                    f"`bench/choices.py measure{drawn}`, {data['date']}{built(data)}.", "", *measured_section(data), ""]
         if any("now_name" in e for e in data["cases"].values()):
             out += [f"## {name}: replayed", "", *replayed_section(data), ""]
         if data["held"]:
