@@ -138,8 +138,8 @@ static double blocks_in_flight(const tess_cuda_problem *problem, const int *p)
  *                rows, eight threads a row instead of four, or 16 instead of eight: 1.08, 1.14,
  *                1.15, 1.33 and 1.44 times as fast, once 0.995);
  *   cut rows     twice as many as run at once, as a few segments of `lambda` blocks end last. Long
- *                segments have four threads in any case (17 matrices with rows of very different
- *                lengths: 13 of them 2 to 40 % faster, two 1.9 and 4.2 % slower). */
+ *                segments have four threads in any case (14 matrices with rows of very different
+ *                lengths: 12 of them 2 to 16 % faster, two 1.8 and 4.2 % slower). */
 static bool takes_twice(const tess_cuda_problem *problem, const int *p)
 {
     const int64_t half = (int64_t)problem->multiprocessors * 1024;

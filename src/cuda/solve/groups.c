@@ -3,7 +3,6 @@
 
 #include "cuda/driver/module.h"
 #include "cuda/solve/patterns.h"
-#include "cuda/solve/strength.h"
 
 /* Rounds between two looks at the counts. */
 enum { ROUNDS_AT_ONCE = 16 };
@@ -18,7 +17,7 @@ static int64_t most_rounds(int64_t rows)
 void tess_groups_launch(const char *entry, const tess_coarsen_matrix *M,
                         const tess_groups_arrays *arrays, int64_t round, tess_cuda_launch *launch)
 {
-    /* A thread block has a row of a queue or eight; of the rows of a round there are fewer. */
+    /* Kernels go on by steps of the whole grid. A round decides a small share of the rows. */
     enum { ROWS = 64, MOST = 2048 };
     tess_cuda_launch_start(launch, entry, tess_min(MOST, tess_ceil_div(M->block_rows, ROWS)),
                            TESS_GROUPS_THREADS);
@@ -78,7 +77,8 @@ static tess_status allocate(grouping *g, const tess_amg_level *level)
         *narrow[i] = g->memory + wide + i * each;
     a->strength = a->mirrored = g->level->strength;
     TESS_TRY(TESS_CU(cuda, cuMemsetD8Async(a->counts, 0, sizeof g->counts, cuda->stream)));
-    return tess_cuda_upload(cuda, a->bounds, bounds, sizeof bounds, cuda->stream);
+    return tess_cuda_upload(cuda, a->bounds, bounds, (size_t)(a->domains + 1) * sizeof *bounds,
+                            cuda->stream);
 }
 
 /* Where couplings are not symmetric, `mirrored` gets an array of its own. */
@@ -254,7 +254,7 @@ static tess_status group(tess_coarsen_level *s, tess_amg_level *level, bool *mad
     if (status == TESS_OK && (!*made || !level->all_strong))
         status = bring_strength(s, level);
     tess_cuda_free(s->cuda, s->strength_memory);
-    s->strength_memory = 0;
+    s->strength_memory = s->strength = 0;
     return status;
 }
 

@@ -30,24 +30,32 @@ enum { WARP = 32, WARPS = THREADS / WARP, FREE = -2, ALONE = -1, NOBODY = 0x7fff
 enum { NEVER, MAYBE, BEGUN, PASSED }; /* whether a row begins a group */
 
 /* Places in `counts` (groups.h). */
-enum { AT_BEGUN, AT_PASSED, BEGUN_DONE, PASSED_DONE = BEGUN_DONE + 2, AT_REST = PASSED_DONE + 2,
-       REST_DONE, UNLIKE, MISSING };
+enum {
+    AT_BEGUN,
+    AT_PASSED,
+    BEGUN_DONE, /* of even and odd rounds */
+    PASSED_DONE = BEGUN_DONE + 2,
+    AT_REST = PASSED_DONE + 2,
+    REST_DONE,
+    UNLIKE,
+    MISSING
+};
 
 typedef struct groups_args {
     const long long *offsets;
     const int *columns;
-    const float *strength; /* > 0: row i takes column j with it */
-    float *mirrored;       /* the same of the block at (j, i) */
+    const float *strength;   /* > 0: row i takes column j with it */
+    float *mirrored;         /* the same of the block at (j, i) */
     const long long *bounds; /* first rows of the domains, and the number of rows */
-    int *of;               /* the row that began a row's group; in the end the group */
+    int *of;                 /* the row that began a row's group; in the end the group */
     int *state;
-    int *claim;            /* the row with the claim on each row; from join on: its group */
-    int *wanting;          /* claims that a row still needs */
-    int *begun, *passed;   /* queues */
+    int *claim;          /* the row with the claim on each row; from join on its group's first */
+    int *wanting;        /* claims that a row still needs */
+    int *begun, *passed; /* queues */
     unsigned long long *counts;
-    long long *sums;       /* 2 * rows: groups begun in round 1, then those of round 3 */
-    long long *lengths;    /* 1 where a row has a group; then the offsets after it */
-    int *list;             /* the groups of rows that have one */
+    long long *sums;    /* 2 * rows: 1 where round 1 begins a group, then the same of round 3 */
+    long long *lengths; /* 1 where a row has a group; then the offsets after it */
+    int *list;          /* the groups of rows that have one */
     long long rows, domains, round;
 } groups_args;
 
@@ -249,9 +257,9 @@ KERNEL(release, groups_args, THREADS, 1)
         const long long first = a.offsets[row], end = a.offsets[row + 1];
         for (long long base = first - 1; base < end; base += WARP) {
             const long long k = base + lane_of();
-            int j = k < first                        ? row
-                          : k < end && a.strength[k] > 0 ? a.columns[k]
-                                                         : -1;
+            int j = k < first                      ? row
+                    : k < end && a.strength[k] > 0 ? a.columns[k]
+                                                   : -1;
             const int mine = j >= 0 && a.claim[j] == row;
             for (unsigned left = __ballot_sync(0xffffffffu, mine); left; left &= left - 1)
                 claim_next(&a, __shfl_sync(0xffffffffu, j, __ffs(left) - 1, WARP));
