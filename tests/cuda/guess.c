@@ -233,6 +233,41 @@ static void few_long_rows_are_dealt_to_all_multiprocessors(void **state)
     }
 }
 
+/* Times of an H200 say so: src/cuda/kernels/sliced_guess.c. */
+static void wide_blocks_of_few_rows_and_cut_rows_have_more_threads(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t rows;
+        int32_t b;
+        int64_t mean, longest;
+        tess_type type;
+        int tpr, most_threads;
+    } cases[] = {
+        {475, 36, 33, 50, TESS_F32, 8, 256},      /* 17 100 rows */
+        {1163, 22, 16, 30, TESS_F32, 8, 256},     /* 25 586 */
+        {166, 49, 21, 30, TESS_F64, 16, 256},     /* not 512 threads */
+        {343, 50, 5, 7, TESS_F64, 4, 256},        /* five blocks are too few for eight threads */
+        {512, 60, 21, 27, TESS_F64, 2, 256},      /* many registers: one round */
+        {2197, 27, 23, 27, TESS_F32, 2, 256},     /* enough rows for two */
+        {44084, 5, 40, 44084, TESS_F32, 4, 512},  /* cut rows, many of them */
+        {17986, 13, 20, 17986, TESS_F64, 4, 512}, /* the same */
+        {1295, 21, 34, 1295, TESS_F64, 16, 256},  /* cut rows, few */
+        {2939, 17, 28, 2939, TESS_F64, 8, 256},   /* the same */
+        {20000, 16, 5, 200, TESS_F64, 4, 512},    /* short segments */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tess_cuda_problem problem = problem_of(cases[i].rows, cases[i].b, cases[i].mean, 0);
+        problem.type = cases[i].type;
+        problem.longest_row = cases[i].longest;
+        const int tpr = guessed(&problem, "tpr"), threads = guessed(&problem, "threads");
+        if (tpr != cases[i].tpr || threads > cases[i].most_threads)
+            fail_msg("%d block rows, b=%d: tpr=%d,threads=%d, expected tpr=%d and at most %d",
+                     (int)cases[i].rows, (int)cases[i].b, tpr, threads, cases[i].tpr,
+                     cases[i].most_threads);
+    }
+}
+
 static void the_guess_fits_every_problem(void **state)
 {
     (void)state;
@@ -349,6 +384,7 @@ int main(void)
         cmocka_unit_test(thread_blocks_fill_rounds_and_long_rows_have_two_threads),
         cmocka_unit_test(loads_in_flight_are_fewer_only_where_the_cache_keeps_the_matrix),
         cmocka_unit_test(few_long_rows_are_dealt_to_all_multiprocessors),
+        cmocka_unit_test(wide_blocks_of_few_rows_and_cut_rows_have_more_threads),
         cmocka_unit_test(the_guess_fits_every_problem),
         cmocka_unit_test(swept_is_for_a_scattered_x_beyond_the_cache),
         cmocka_unit_test(chunks_fill_whole_rounds),

@@ -162,6 +162,25 @@ static void a_class_is_doubted_as_far_as_its_neighbours_differ(void **state)
     tess_model_destroy(model);
 }
 
+/* Of a kernel whose speed goes by steps neighbours say little: where it was not measured it must be
+ * clearly ahead. */
+static void unsteady_kernels_are_doubted_between_block_sizes(void **state)
+{
+    tess_model *model = of_sizes(state);
+    tess_model_problem problem = {.block = 8, .block_rows = 1e6, .bytes = 1e9};
+    snprintf(problem.name, sizeof problem.name, "power");
+    assert_true(tess_model_spmv_doubt(model, &problem, true) ==
+                tess_model_spmv_doubt(model, &problem, false));
+    problem.block = 9;
+    assert_true(tess_model_spmv_doubt(model, &problem, true) >
+                1.2 * tess_model_spmv_doubt(model, &problem, false));
+    problem.block = 8;
+    problem.type = TESS_F32; /* measured in f64 */
+    assert_true(tess_model_spmv_doubt(model, &problem, true) >
+                1.2 * tess_model_spmv_doubt(model, &problem, false));
+    tess_model_destroy(model);
+}
+
 static void a_fit_to_few_points_is_doubted_more(void **state)
 {
     tess_model *model = of_sizes(state);
@@ -221,6 +240,7 @@ int main(void)
         cmocka_unit_test(a_search_scales_a_stand_in),
         cmocka_unit_test(between_two_block_sizes_times_are_interpolated),
         cmocka_unit_test(a_class_is_doubted_as_far_as_its_neighbours_differ),
+        cmocka_unit_test(unsteady_kernels_are_doubted_between_block_sizes),
         cmocka_unit_test(a_fit_to_few_points_is_doubted_more),
         cmocka_unit_test(no_product_is_faster_than_reading),
         cmocka_unit_test(a_scale_is_kept_and_found_again),
