@@ -82,6 +82,7 @@ tess_status tess_cpu_costs(tess_device *device, const tess_matrix *A, tess_candi
         else
             TESS_TRY(count_lockstep(device, A, kernel->streams, &known));
         name_class(kernel, c);
+        c->unsteady = kernel->block_height == 0; /* rests of vectors are done by scalars */
         if (symmetric)
             snprintf(c->irregular_as, sizeof c->irregular_as, "bsr%s",
                      c->class_name + strlen(c->format));
