@@ -33,11 +33,16 @@ from report_common import box, name_of, revision, run, save
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BYTES = {"cuda": 3e8, "cpu": 4e8}  # that a product moves
+SECONDS = {"cuda": 0.004, "cpu": 0.016}  # a round
 COMBINATIONS = [("27 points", "f64"), ("7 points", "f32"), ("7 points", "f64"), ("27 points", "f32")]
 NOTES = os.path.join(ROOT, "bench", "results", "choices-notes.md")  # ends the page
 PATTERNS, PATTERN_BYTES = 8, (1e5, 1.5e6)  # so many files of these sizes
 HELD_BYTES = 1.5e8
 DOUBTED = 3  # percent: the fastest of thirty is often the luckiest, so a case that loses more is measured again
+
+
+def kind_of(args):
+    return "cuda" if args.device.startswith("cuda") else "cpu"
 
 
 def blocks_of(text):
@@ -67,7 +72,6 @@ def patterns(directory):
 
 def cases(args):
     """(shape, b, type, input): each block size once, then again with another stencil or precision; patterns between."""
-    kind = "cuda" if args.device.startswith("cuda") else "cpu"
     types, blocks = args.types.split(","), spread(blocks_of(args.blocks))
     paths = patterns(args.matrices)
     listed = []
@@ -75,7 +79,7 @@ def cases(args):
         for i, b in enumerate(blocks):
             shape, real = COMBINATIONS[(i + turn) % len(COMBINATIONS)]
             if real in types:
-                listed.append((shape, b, real, stencil(shape, b, real, BYTES[kind])))
+                listed.append((shape, b, real, stencil(shape, b, real, BYTES[kind_of(args)])))
             if paths and i % 6 == 5:
                 path = paths[(i // 6 + turn) % len(paths)]
                 listed.append((os.path.basename(path).split(".")[0], min(b, 16), types[turn % len(types)], f"promote:b={min(b, 16)}:{path}"))
@@ -103,7 +107,7 @@ def drawn_source(draw, shape, b, real, target, paths):
 def drawn_cases(args):
     """(shape, b, type, input) without end."""
     draw, paths = random.Random(args.drawn), patterns(args.matrices)
-    low, high = DRAWN_BYTES["cuda" if args.device.startswith("cuda") else "cpu"]
+    low, high = DRAWN_BYTES[kind_of(args)]
     shapes = ["27 points", "7 points", "random", "powerlaw"] + ["promoted"] * bool(paths)
     while True:
         shape, b, real = draw.choice(shapes), draw.choice(blocks_of(args.blocks)), draw.choice(args.types.split(","))
@@ -131,7 +135,7 @@ def price(found):
 
 def timed(args, source, real, rounds):
     """All kernels of a case in turn."""
-    seconds = (0.004 if args.device.startswith("cuda") else 0.016) * rounds
+    seconds = SECONDS[kind_of(args)] * rounds
     return run(args.tessera, "bench", source, "--device", args.device, "--type", real, "--few", "--seconds", f"{seconds:.3f}", "--rounds", str(rounds),
                "--json", seconds=args.case_seconds)
 

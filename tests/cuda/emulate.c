@@ -10,11 +10,6 @@ enum { MOST = 1024 };
 
 static const char *only; /* one kernel's name; NULL: all */
 
-static uint64_t address(const void *pointer)
-{
-    return (uint64_t)(uintptr_t)pointer;
-}
-
 static void every_variant_agrees_with_ref(void **state)
 {
     static test_variant variants[MOST];
@@ -62,9 +57,9 @@ static void check_update(int which, int height, int shift, int64_t runs)
                                .block = {32, 1, 1},
                                .slots = 9};
     const int64_t numbers[] = {count, run, shift, height, 1};
-    launch.args[0].pointer = address(values);
-    launch.args[1].pointer = address(map);
-    launch.args[2].pointer = address(given);
+    launch.args[0].pointer = emu_address(values);
+    launch.args[1].pointer = emu_address(map);
+    launch.args[2].pointer = emu_address(given);
     for (int i = 0; i < 5; i++)
         launch.args[3 + i].integer = numbers[i];
     launch.args[8].pointer = UINT64_MAX / (uint64_t)run + 1;
@@ -104,8 +99,8 @@ static void precisions_are_converted(void **state)
         void *before = test_vector(N, to_type, 2);
         tess_cuda_launch launch = {
             .entry = "convert", .grid = {4, 1, 1}, .block = {64, 1, 1}, .slots = 4};
-        launch.args[0].pointer = address(from);
-        launch.args[1].pointer = address(to);
+        launch.args[0].pointer = emu_address(from);
+        launch.args[1].pointer = emu_address(to);
         launch.args[2].integer = N - 1;
         launch.args[3].number = 3.25;
         const char *wrong = emu_launch(names[add], &launch, 3);

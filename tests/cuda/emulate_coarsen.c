@@ -16,11 +16,6 @@ typedef struct bench {
     double *coarse_modes;
 } bench;
 
-static uint64_t address(const void *pointer)
-{
-    return (uint64_t)(uintptr_t)pointer;
-}
-
 static void ok(tess_ctx *ctx, tess_status status)
 {
     if (status != TESS_OK)
@@ -82,9 +77,9 @@ static void drop(tess_ctx *ctx, bench *s)
 /* The matrix on the "device"; `values` NULL: its own. */
 static tess_coarsen_matrix view(const tess_matrix *M, const double *values)
 {
-    return (tess_coarsen_matrix){.offsets = address(M->row_offsets),
-                                 .columns = address(M->columns),
-                                 .values = address(values ? values : M->values),
+    return (tess_coarsen_matrix){.offsets = emu_address(M->row_offsets),
+                                 .columns = emu_address(M->columns),
+                                 .values = emu_address(values ? values : M->values),
                                  .block_rows = M->block_rows,
                                  .blocks = M->blocks,
                                  .longest = tess_matrix_longest_row(M),
@@ -141,21 +136,21 @@ static numbers compute(const test_coarsen_shape *shape, const bench *s, uint64_t
     const tess_coarsen_matrix R = view(level->R, n.R), C = view(s->coarse, n.coarse);
     tess_cuda_launch l;
     if (level->filtered) {
-        const uint64_t modes = shape->block == 1 ? address(level->modes) : 0;
+        const uint64_t modes = shape->block == 1 ? emu_address(level->modes) : 0;
         tess_coarsen_filter(&A, &F, modes, &l);
         launch(shape, "fine", &l, seed + 6);
     }
     tess_coarsen_multiply(&F, &Q, &P, &l);
     launch(shape, "fine", &l, seed);
-    tess_coarsen_smooth(&P, &Q, address(level->inverse), tess_amg_omega(level), &l);
+    tess_coarsen_smooth(&P, &Q, emu_address(level->inverse), tess_amg_omega(level), &l);
     launch(shape, "fine", &l, seed + 1);
     tess_coarsen_multiply(&A, &P, &AP, &l);
     launch(shape, "fine", &l, seed + 2);
-    tess_coarsen_turn(&P, address(level->R_from), R.values, &l);
+    tess_coarsen_turn(&P, emu_address(level->R_from), R.values, &l);
     launch(shape, "fine", &l, seed + 3);
     tess_coarsen_multiply(&R, &AP, &C, &l);
     launch(shape, "cross", &l, seed + 4);
-    tess_coarsen_revive(&C, address(level->dead), &l);
+    tess_coarsen_revive(&C, emu_address(level->dead), &l);
     launch(shape, "cross", &l, seed + 5);
     return n;
 }

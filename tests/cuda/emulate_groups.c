@@ -6,11 +6,6 @@
 #include "emu/emulator.h"
 #include "support/support.h"
 
-static uint64_t address(const void *pointer)
-{
-    return (uint64_t)(uintptr_t)pointer;
-}
-
 static void ok(tess_ctx *ctx, tess_status status)
 {
     if (status != TESS_OK)
@@ -113,8 +108,8 @@ static void launch(run *r, const char *entry, int64_t round)
 static void allocate(run *r, const graph *g, int domains, uint64_t seed)
 {
     const int64_t rows = g->A->block_rows;
-    *r = (run){.M = {.offsets = address(g->A->row_offsets),
-                     .columns = address(g->A->columns),
+    *r = (run){.M = {.offsets = emu_address(g->A->row_offsets),
+                     .columns = emu_address(g->A->columns),
                      .block_rows = rows,
                      .blocks = g->A->blocks},
                .seed = 1000 * seed};
@@ -126,18 +121,18 @@ static void allocate(run *r, const graph *g, int domains, uint64_t seed)
     r->narrow = malloc(7 * (size_t)rows * sizeof *r->narrow);
     r->mirrored = malloc((size_t)(g->A->blocks + 1) * sizeof *r->mirrored);
     memset(r->narrow, 0x55, 7 * (size_t)rows * sizeof *r->narrow);
-    r->arrays = (tess_groups_arrays){.strength = address(g->strength),
-                                     .mirrored = address(g->strength),
-                                     .bounds = address(r->bounds),
-                                     .counts = address(r->counts),
-                                     .sums = address(r->sums),
-                                     .lengths = address(r->lengths),
+    r->arrays = (tess_groups_arrays){.strength = emu_address(g->strength),
+                                     .mirrored = emu_address(g->strength),
+                                     .bounds = emu_address(r->bounds),
+                                     .counts = emu_address(r->counts),
+                                     .sums = emu_address(r->sums),
+                                     .lengths = emu_address(r->lengths),
                                      .domains = domains};
     uint64_t *const narrow[] = {&r->arrays.of,      &r->arrays.state, &r->arrays.claim,
                                 &r->arrays.wanting, &r->arrays.begun, &r->arrays.passed,
                                 &r->arrays.list};
     for (int i = 0; i < 7; i++)
-        *narrow[i] = address(r->narrow + i * rows);
+        *narrow[i] = emu_address(r->narrow + i * rows);
 }
 
 static void free_run(run *r)
@@ -158,7 +153,7 @@ static bool group(run *r)
     const uint64_t *counts = r->counts;
     launch(r, "couple", 0);
     if (counts[TESS_GROUPS_UNLIKE] != 0) {
-        r->arrays.mirrored = address(r->mirrored);
+        r->arrays.mirrored = emu_address(r->mirrored);
         launch(r, "turn", 0);
         if (counts[TESS_GROUPS_MISSING] > 0)
             return false;

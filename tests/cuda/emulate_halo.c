@@ -10,11 +10,6 @@
 
 enum { THREADS = 64, PARTS = 5, SLOTS = 20 };
 
-static uint64_t address(const void *pointer)
-{
-    return (uint64_t)(uintptr_t)pointer;
-}
-
 /* Some block rows of vectors, in no order, and a buffer of as many. */
 typedef struct rows {
     tess_type type;
@@ -63,7 +58,8 @@ static int64_t place(const rows *r, int64_t i)
 static tess_cuda_launch *start(tess_cuda_launch *launch, const char *entry, const rows *r)
 {
     tess_cuda_launch_start(launch, entry, tess_max(1, tess_ceil_div(r->scalars, THREADS)), THREADS);
-    TESS_CUDA_POINTERS(launch, address(r->list), address(r->vector), address(r->buffer));
+    TESS_CUDA_POINTERS(launch, emu_address(r->list), emu_address(r->vector),
+                       emu_address(r->buffer));
     TESS_CUDA_INTEGERS(launch, r->scalars, r->length, r->block, r->vectors, r->row_step,
                        r->vector_step);
     return launch;
@@ -136,9 +132,10 @@ static void rows_are_added_with_a_dot_product(void **state)
                     want += term, large += fabs(term);
                 }
             start(&launch, "add_rows_dot", &r);
-            TESS_CUDA_POINTERS(&launch, address(r.w), address(left));
+            TESS_CUDA_POINTERS(&launch, emu_address(r.w), emu_address(left));
             TESS_CUDA_INTEGERS(&launch, parts);
-            TESS_CUDA_POINTERS(&launch, address(sums), address(&mail[again]), address(&ticket));
+            TESS_CUDA_POINTERS(&launch, emu_address(sums), emu_address(&mail[again]),
+                               emu_address(&ticket));
             run(variant_of(r.type), &launch, seed + 100 * (uint64_t)again);
             drop(&r);
         }
@@ -167,17 +164,17 @@ static void sums_of_parts_are_added_in_order(void **state)
             table[r] = mails[r] = test_vector(TESS_PASS_DOTS, TESS_F64, seed + (uint64_t)r);
         for (int64_t k = 0; k < dots; k++)
             slot[k] = 2 * k;
-        const tess_finish_call call = {.slots = address(slots),
-                                       .control = address(control),
-                                       .ring = address(ring),
+        const tess_finish_call call = {.slots = emu_address(slots),
+                                       .control = emu_address(control),
+                                       .ring = emu_address(ring),
                                        .slot_count = SLOTS,
                                        .guard = 0,
-                                       .programme = address(programme),
+                                       .programme = emu_address(programme),
                                        .ints = 7};
         tess_cuda_launch launch;
         tess_cuda_launch_start(&launch, "add_sums", 1, THREADS);
         tess_finish_arguments(&call, &launch);
-        TESS_CUDA_POINTERS(&launch, address(table));
+        TESS_CUDA_POINTERS(&launch, emu_address(table));
         TESS_CUDA_INTEGERS(&launch, parts, dots);
         tess_cuda_add_args(&launch, slot, TESS_PASS_DOTS);
         run("sums_0", &launch, seed);

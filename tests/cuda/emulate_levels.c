@@ -11,11 +11,6 @@
 #include "ref/ref.h"
 #include "support/support.h"
 
-static uint64_t address(const void *pointer)
-{
-    return (uint64_t)(uintptr_t)pointer;
-}
-
 static void ok(tess_ctx *ctx, tess_status status)
 {
     if (status != TESS_OK)
@@ -31,9 +26,9 @@ static void launch(const char *name, tess_cuda_launch *l, uint64_t seed)
 
 static tess_coarsen_matrix view(const tess_matrix *M)
 {
-    return (tess_coarsen_matrix){.offsets = address(M->row_offsets),
-                                 .columns = address(M->columns),
-                                 .values = address(M->values),
+    return (tess_coarsen_matrix){.offsets = emu_address(M->row_offsets),
+                                 .columns = emu_address(M->columns),
+                                 .values = emu_address(M->values),
                                  .block_rows = M->block_rows,
                                  .blocks = M->blocks,
                                  .longest = tess_matrix_longest_row(M),
@@ -88,7 +83,7 @@ static void check_product(tess_ctx *ctx, const tess_matrix *A, const tess_matrix
     int64_t *lengths = malloc((size_t)(C->block_rows + 1) * sizeof *lengths);
     int32_t *columns = malloc((size_t)(C->blocks + 1) * sizeof *columns);
     tess_cuda_launch l;
-    tess_patterns_multiply("count", &a, &b, &c, address(lengths), most, &l);
+    tess_patterns_multiply("count", &a, &b, &c, emu_address(lengths), most, &l);
     launch("patterns_0", &l, seed);
     for (int64_t i = 0; i < C->block_rows; i++) {
         const int64_t want = C->row_offsets[i + 1] - C->row_offsets[i];
@@ -99,7 +94,7 @@ static void check_product(tess_ctx *ctx, const tess_matrix *A, const tess_matrix
     too_long += c.longest > most;
     if (c.longest <= most) {
         memset(columns, 255, (size_t)C->blocks * sizeof *columns);
-        c.columns = address(columns);
+        c.columns = emu_address(columns);
         tess_patterns_multiply("list", &a, &b, &c, 0, most, &l);
         launch("patterns_0", &l, seed + 1);
         assert_memory_equal(columns, C->columns, (size_t)C->blocks * sizeof *columns);
@@ -139,16 +134,16 @@ static void transposes_have_the_hosts_patterns(void **state)
         int32_t *unsorted = malloc((size_t)(blocks + 1) * sizeof *unsorted);
         int32_t *columns = malloc((size_t)(blocks + 1) * sizeof *columns);
         tess_cuda_launch l;
-        tess_patterns_transpose("tally", &P, address(places), 0, 0, &l);
+        tess_patterns_transpose("tally", &P, emu_address(places), 0, 0, &l);
         launch("patterns_0", &l, seed);
         for (int64_t i = 0; i < rows; i++)
             assert_int_equal(places[i], level.R->row_offsets[i + 1] - level.R->row_offsets[i]);
         memcpy(places, level.R->row_offsets, (size_t)rows * sizeof *places);
-        tess_patterns_transpose("scatter", &P, address(places), address(unsorted), address(numbers),
-                                &l);
+        tess_patterns_transpose("scatter", &P, emu_address(places), emu_address(unsorted),
+                                emu_address(numbers), &l);
         launch("patterns_0", &l, seed + 1);
-        R.columns = address(columns);
-        tess_patterns_order(&R, address(unsorted), address(numbers), address(from), &l);
+        R.columns = emu_address(columns);
+        tess_patterns_order(&R, emu_address(unsorted), emu_address(numbers), emu_address(from), &l);
         launch("patterns_0", &l, seed + 2);
         assert_memory_equal(columns, level.R->columns, (size_t)blocks * sizeof *columns);
         assert_memory_equal(from, level.R_from, (size_t)blocks * sizeof *from);
@@ -179,7 +174,8 @@ static void inverse_diagonals_are_the_hosts(void **state)
         double *inverse = malloc((size_t)(n * b * b) * sizeof *inverse), pivot;
         uint32_t singular = 0, want = 0;
         tess_cuda_launch l;
-        tess_coarsen_invert(&M, A->rows, address(work), address(inverse), address(&singular), &l);
+        tess_coarsen_invert(&M, A->rows, emu_address(work), emu_address(inverse),
+                            emu_address(&singular), &l);
         launch("inverse_0", &l, seed);
         ok(ctx, tess_amg_invert_diagonal(ctx, &level));
         for (int64_t i = 0; i < n; i++) {
@@ -220,10 +216,10 @@ static void check_strength(tess_ctx *ctx, tess_matrix *A, double threshold, uint
     double *scale = malloc((size_t)A->block_rows * sizeof *scale);
     double *largest = malloc((size_t)A->block_rows * sizeof *largest);
     float *strength = malloc((size_t)(A->blocks + 1) * sizeof *strength);
-    const tess_strength_arrays arrays = {.scale = address(scale),
-                                         .largest = address(largest),
-                                         .strength = address(strength),
-                                         .missing = address(missing)};
+    const tess_strength_arrays arrays = {.scale = emu_address(scale),
+                                         .largest = emu_address(largest),
+                                         .strength = emu_address(strength),
+                                         .missing = emu_address(missing)};
     static const char *const entries[] = {"scale", "norms", "drop"};
     ok(ctx, tess_amg_strength(ctx, threshold, &level));
     for (uint64_t i = 0; i < 3; i++) {
@@ -281,10 +277,10 @@ static void offsets_are_the_sums_of_lengths(void **state)
             part[1] = tess_max(part[1], lengths[i]);
             part[2] = tess_min(part[2], lengths[i]);
         }
-        tess_patterns_offsets("measure", address(lengths), count, address(parts), &l);
+        tess_patterns_offsets("measure", emu_address(lengths), count, emu_address(parts), &l);
         launch("patterns_0", &l, seed);
         assert_memory_equal(parts, want_parts, 3 * l.grid[0] * sizeof *parts);
-        tess_patterns_offsets("place", address(lengths), count, address(before), &l);
+        tess_patterns_offsets("place", emu_address(lengths), count, emu_address(before), &l);
         launch("patterns_0", &l, seed + 1);
         assert_memory_equal(lengths, want, (size_t)count * sizeof *want);
         free(lengths), free(want);
@@ -305,7 +301,7 @@ static void lanczos_products_are_the_references(void **state)
         double *p = test_vector(count, TESS_F64, seed);
         double *q = malloc(2 * (size_t)count * sizeof *q), *want = q + count;
         const tess_lanczos_vectors s = {
-            .p = address(p), .q = address(q), .count = count, .rows = A->rows, .block = b};
+            .p = emu_address(p), .q = emu_address(q), .count = count, .rows = A->rows, .block = b};
         tess_cuda_launch l;
         tess_lanczos_product(&s, &M, &l);
         launch("lanczos_0", &l, seed);
@@ -330,12 +326,12 @@ static void lanczos_vectors_are_the_formulas(void **state)
         double part[TESS_LANCZOS_PARTS], sum = 0, want = 0, size = 0;
         double *r = v, *to = v + n, *z = v + 2 * n, *p = v + 3 * n, *q = v + 4 * n,
                *kept = v + 5 * n;
-        tess_lanczos_vectors s = {.inverse = address(inverse),
-                                  .r = {address(r), address(to)},
-                                  .z = address(z),
-                                  .p = address(p),
-                                  .q = address(q),
-                                  .parts = address(part),
+        tess_lanczos_vectors s = {.inverse = emu_address(inverse),
+                                  .r = {emu_address(r), emu_address(to)},
+                                  .z = emu_address(z),
+                                  .p = emu_address(p),
+                                  .q = emu_address(q),
+                                  .parts = emu_address(part),
                                   .count = n,
                                   .rows = rows,
                                   .block = b};

@@ -14,11 +14,6 @@ void what_is_between_products_is_as_on_the_cpu(void **state);
 
 enum { LOOPS = TEST_LOOPS, GRID = TEST_LOOP_GRID, ITERATIONS = 4, PARTS = 5 };
 
-static uint64_t address(const void *pointer)
-{
-    return (uint64_t)(uintptr_t)pointer;
-}
-
 /* A copy of exactly the right size, for the address sanitizer. */
 static void *copy_of(const void *from, size_t bytes)
 {
@@ -42,7 +37,7 @@ static void point_to_vectors(const tess_pass_kernel *numbers, const arrays *d, s
                              tess_loop_call *call)
 {
     for (int i = 0; i < numbers->vectors; i++)
-        call->common.vector[i] = address(d->vectors + (size_t)numbers->vector[i] * stride);
+        call->common.vector[i] = emu_address(d->vectors + (size_t)numbers->vector[i] * stride);
 }
 
 static void open_arrays(arrays *d, const test_loop *loop, tess_solver *solver)
@@ -74,25 +69,25 @@ static void open_arrays(arrays *d, const test_loop *loop, tess_solver *solver)
         tess_loop_lay_out(space->ctx, A, &loop->code, GRID, INT32_MAX, &d->layout, &fits), TESS_OK);
     assert_true(fits);
     d->call = (tess_loop_call){
-        .common.finish = {.slots = address(d->slots),
-                          .control = address(d->control),
-                          .ring = address(d->ring),
+        .common.finish = {.slots = emu_address(d->slots),
+                          .control = emu_address(d->control),
+                          .ring = emu_address(d->ring),
                           .slot_count = (int64_t)slots,
                           .guard = TESS_GUARD_NONE,
-                          .programme = address(d->owned[3]),
+                          .programme = emu_address(d->owned[3]),
                           .ints = loop->programme_count},
         .common.rows = A->rows,
-        .common.diagonal = address(d->owned[2]),
-        .offsets = address(d->owned[0]),
-        .values = address(d->owned[1]),
-        .first = address(d->layout.first),
-        .sources = address(d->layout.sources),
-        .source_first = address(d->layout.source_first),
-        .places = address(d->layout.places),
+        .common.diagonal = emu_address(d->owned[2]),
+        .offsets = emu_address(d->owned[0]),
+        .values = emu_address(d->owned[1]),
+        .first = emu_address(d->layout.first),
+        .sources = emu_address(d->layout.sources),
+        .source_first = emu_address(d->layout.source_first),
+        .places = emu_address(d->layout.places),
         .span = d->layout.span,
         .shared = d->layout.shared,
-        .parts = address(d->parts),
-        .meeting = address(d->meeting),
+        .parts = emu_address(d->parts),
+        .meeting = emu_address(d->meeting),
         .grid = GRID,
     };
     point_to_vectors(&loop->code.numbers, d, stride, &d->call);
@@ -156,7 +151,7 @@ static void run_betweens(const test_loop *loop, int which, tess_solver *solver, 
             snprintf(name, sizeof name, "between_%d_%d", which, k++);
             tess_loop_call call = d->call;
             call.common.finish.guard = list.units[u].guard;
-            call.product_parts = loop->fused ? address(parts) : 0;
+            call.product_parts = loop->fused ? emu_address(parts) : 0;
             call.product_count = loop->fused ? PARTS : 0;
             point_to_vectors(&between->code.numbers, d, stride, &call);
             tess_cuda_launch launch;

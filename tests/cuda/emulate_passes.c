@@ -33,11 +33,6 @@ static void *vector(const bench *b, int which, int v)
     return (char *)b->data[which] + (size_t)(v * b->stride) * tess_type_size(b->type);
 }
 
-static uint64_t address(const void *pointer)
-{
-    return (uint64_t)(uintptr_t)pointer;
-}
-
 static void fill(bench *b, const test_pass *pass, int64_t rows, uint64_t seed)
 {
     const int32_t block = pass->diagonal.block > 0 ? pass->diagonal.block : 1;
@@ -70,21 +65,21 @@ static const char *run(const test_pass *pass, bench *b, const int *programme, in
                        int blocks, uint64_t seed)
 {
     tess_pass_call call = {
-        .common.finish = {.slots = address(b->slots[0]),
-                          .control = address(b->control),
-                          .ring = address(b->ring),
+        .common.finish = {.slots = emu_address(b->slots[0]),
+                          .control = emu_address(b->control),
+                          .ring = emu_address(b->ring),
                           .slot_count = SLOTS,
                           .guard = guard,
-                          .programme = address(programme),
+                          .programme = emu_address(programme),
                           .ints = 3 + 4 * programme[0] + 3 * programme[1]},
-        .common.diagonal = address(b->diagonal),
+        .common.diagonal = emu_address(b->diagonal),
         .common.rows = b->rows,
-        .parts = address(b->parts),
-        .ticket = address(&b->ticket),
+        .parts = emu_address(b->parts),
+        .ticket = emu_address(&b->ticket),
         .blocks = blocks,
     };
     for (int i = 0; i < pass->kernel.vectors; i++)
-        call.common.vector[i] = address(vector(b, 0, pass->kernel.vector[i]));
+        call.common.vector[i] = emu_address(vector(b, 0, pass->kernel.vector[i]));
     tess_cuda_launch launch;
     tess_pass_launch(&pass->kernel, &call, &launch);
     return emu_launch(pass->name, &launch, seed);

@@ -10,11 +10,6 @@
 
 enum { THREADS = 64 };
 
-static uint64_t address(const void *pointer)
-{
-    return (uint64_t)(uintptr_t)pointer;
-}
-
 /* Both get the same arrays; what lies between vectors stays as it is in both. */
 static void check(tess_ctx *ctx, int variant, uint64_t seed)
 {
@@ -53,9 +48,9 @@ static void check(tess_ctx *ctx, int variant, uint64_t seed)
                                .slots = 10};
     const int64_t integers[] = {nodes,         k, pass.from_row, pass.from_vector, pass.to_row,
                                 pass.to_vector};
-    launch.args[0].pointer = address(source);
-    launch.args[1].pointer = address(from);
-    launch.args[2].pointer = address(to);
+    launch.args[0].pointer = emu_address(source);
+    launch.args[1].pointer = emu_address(from);
+    launch.args[2].pointer = emu_address(to);
     for (int i = 0; i < 6; i++)
         launch.args[3 + i].integer = integers[i];
     launch.args[9].number = pass.beta;

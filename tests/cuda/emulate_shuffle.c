@@ -8,11 +8,6 @@
 
 enum { THREADS = 64, SEEDS = 30 };
 
-static uint64_t address(const void *pointer)
-{
-    return (uint64_t)(uintptr_t)pointer;
-}
-
 static void start(tess_cuda_launch *launch, const char *entry, int64_t count)
 {
     tess_cuda_launch_start(launch, entry, tess_max(1, tess_ceil_div(count, THREADS)), THREADS);
@@ -59,7 +54,7 @@ static bool puts_rows(const char *variant, tess_type type, uint64_t seed)
         }
     tess_cuda_launch launch;
     start(&launch, "put_rows", rows * vectors);
-    TESS_CUDA_POINTERS(&launch, address(from), address(to));
+    TESS_CUDA_POINTERS(&launch, emu_address(from), emu_address(to));
     TESS_CUDA_INTEGERS(&launch, rows * vectors, vectors, from_steps[0], from_steps[1], to_steps[0],
                        to_steps[1]);
     TESS_CUDA_NUMBERS(&launch, beta);
@@ -107,7 +102,7 @@ static bool puts_results_in_order(const char *variant, tess_type type, uint64_t 
         tess_copy_scalar(type, want, i, results, c.place[i / c.width] * c.width + i % c.width);
     tess_cuda_launch launch;
     start(&launch, "shuffle_rows", count);
-    TESS_CUDA_POINTERS(&launch, address(c.place), address(results), address(ordered));
+    TESS_CUDA_POINTERS(&launch, emu_address(c.place), emu_address(results), emu_address(ordered));
     TESS_CUDA_INTEGERS(&launch, count, c.width);
     const bool right =
         gives(variant, &launch, seed, ordered, want, (size_t)count * tess_type_size(type));
@@ -131,7 +126,7 @@ static bool adds_segments(const char *variant, tess_type type, uint64_t seed)
     }
     tess_cuda_launch launch;
     start(&launch, "add_segments", count);
-    TESS_CUDA_POINTERS(&launch, address(c.firsts), address(ordered), address(y));
+    TESS_CUDA_POINTERS(&launch, emu_address(c.firsts), emu_address(ordered), emu_address(y));
     TESS_CUDA_INTEGERS(&launch, count, c.width);
     const bool right = gives(variant, &launch, seed, y, want, (size_t)count * tess_type_size(type));
     free(ordered), free(y), free(want), free(c.firsts), free(c.place);

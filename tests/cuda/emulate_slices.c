@@ -5,11 +5,6 @@
 #include "emu/emulator.h"
 #include "support/support.h"
 
-static uint64_t address(const void *pointer)
-{
-    return (uint64_t)(uintptr_t)pointer;
-}
-
 static void sliced_values_and_columns_are_gathered(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
@@ -35,15 +30,15 @@ static void sliced_values_and_columns_are_gathered(void **state)
         assert_int_equal(tess_cuda_layout_create(ctx, A, name, &layout), TESS_OK);
         uint64_t arrays[TESS_CUDA_ARRAYS];
         for (int i = 0; i < layout->count; i++)
-            arrays[i] = address(layout->arrays[i].host);
+            arrays[i] = emu_address(layout->arrays[i].host);
         const size_t bytes = layout->arrays[layout->values].bytes;
         void *values = malloc(bytes);
         memset(values, 255, bytes);
-        arrays[layout->values] = address(values);
+        arrays[layout->values] = emu_address(values);
         int64_t count;
         tess_cuda_launch launch;
         const int64_t *starts = layout->kind->starts(layout, &count);
-        layout->kind->gather(layout, arrays, address(starts), address(A->values), &launch);
+        layout->kind->gather(layout, arrays, emu_address(starts), emu_address(A->values), &launch);
         const char *wrong = emu_launch(there, &launch, seed);
         if (wrong || memcmp(values, layout->arrays[layout->values].host, bytes) != 0)
             fail_msg("%s of %d x %d, seed %d: %s", name, (int)r, (int)c, (int)seed,
@@ -52,14 +47,15 @@ static void sliced_values_and_columns_are_gathered(void **state)
             const size_t own = (size_t)tess_matrix_stored(A) * tess_type_size(type);
             void *back = malloc(own);
             memset(back, 255, own);
-            layout->kind->gather(layout, arrays, address(starts), address(back), &launch);
+            layout->kind->gather(layout, arrays, emu_address(starts), emu_address(back), &launch);
             assert_null(emu_launch(back_again, &launch, seed + 1));
             assert_memory_equal(back, A->values, own);
             free(back);
         }
         int32_t *columns = malloc((size_t)A->blocks * sizeof *columns);
         memset(columns, 255, (size_t)A->blocks * sizeof *columns);
-        layout->kind->gather_columns(layout, arrays, address(starts), address(columns), &launch);
+        layout->kind->gather_columns(layout, arrays, emu_address(starts), emu_address(columns),
+                                     &launch);
         assert_null(emu_launch(there, &launch, seed + 2));
         assert_memory_equal(columns, A->columns, (size_t)A->blocks * sizeof *columns);
         free(columns);

@@ -7,11 +7,6 @@
 #include "emu/emulator.h"
 #include "problems.h"
 
-static uint64_t address(const void *pointer)
-{
-    return (uint64_t)(uintptr_t)pointer;
-}
-
 static void ok(tess_ctx *ctx, tess_status status)
 {
     if (status != TESS_OK)
@@ -60,20 +55,20 @@ static made launch(const tess_amg_level *level, const tess_mode_source *source, 
         m.q[i] = NAN;
     for (size_t i = 0; i < coarse; i++)
         m.coarse[i] = NAN;
-    const tess_coarsen_matrix Q = {.offsets = address(T->row_offsets),
-                                   .columns = address(T->columns),
-                                   .values = address(m.q),
+    const tess_coarsen_matrix Q = {.offsets = emu_address(T->row_offsets),
+                                   .columns = emu_address(T->columns),
+                                   .values = emu_address(m.q),
                                    .block_rows = T->block_rows,
                                    .blocks = T->blocks,
                                    .height = T->block_height,
                                    .width = T->block_width};
-    const tess_tentative_arrays arrays = {.offsets = address(groups->offsets),
-                                          .members = address(groups->members),
-                                          .given = address(source->given),
-                                          .coordinates = address(source->coordinates),
-                                          .coarse = address(m.coarse),
-                                          .dead = address(m.dead),
-                                          .dead_count = address(&m.dead_count),
+    const tess_tentative_arrays arrays = {.offsets = emu_address(groups->offsets),
+                                          .members = emu_address(groups->members),
+                                          .given = emu_address(source->given),
+                                          .coordinates = emu_address(source->coordinates),
+                                          .coarse = emu_address(m.coarse),
+                                          .dead = emu_address(m.dead),
+                                          .dead_count = emu_address(&m.dead_count),
                                           .groups = groups->count,
                                           .length = source->rows};
     tess_cuda_launch l;

@@ -9,11 +9,6 @@
 
 enum { MOST = 256, MULTIPROCESSORS = 3 };
 
-static uint64_t address(const void *pointer)
-{
-    return (uint64_t)(uintptr_t)pointer;
-}
-
 /* A triangle in memory of exactly the right size. */
 typedef struct copy {
     tess_cuda_triangle *triangle;
@@ -48,7 +43,7 @@ static void run_sweep(const test_triangular *v, const tess_triangle_tuning *tuni
                       tess_triangle_call *call, uint64_t seed, const char *what)
 {
     for (int i = 0; i < TRIANGLE_ARRAYS; i++)
-        call->arrays[i] = address(c->arrays[i]);
+        call->arrays[i] = emu_address(c->arrays[i]);
     for (int64_t i = 0; i < c->triangle->segments; i++) {
         tess_cuda_launch launch;
         tess_triangle_launch(c->triangle, tuning, i, call, MULTIPROCESSORS, &launch);
@@ -77,13 +72,15 @@ static void apply(const test_triangular *v, const tess_triangle_tuning *tuning,
     memset(first, 0xff, bytes);
     memset(second, 0xff, bytes);
     memset(drawn, 0xff, 2 * tickets);
-    tess_triangle_call call = {
-        .in = address(r), .out = address(first), .tickets = address(drawn), .scalars = scalars};
+    tess_triangle_call call = {.in = emu_address(r),
+                               .out = emu_address(first),
+                               .tickets = emu_address(drawn),
+                               .scalars = scalars};
     run_sweep(v, tuning, down, &call, seed, what);
-    call.in = address(first);
-    call.out = address(second);
-    call.z = address(z);
-    call.tickets = address((char *)drawn + tickets);
+    call.in = emu_address(first);
+    call.out = emu_address(second);
+    call.z = emu_address(z);
+    call.tickets = emu_address((char *)drawn + tickets);
     run_sweep(v, tuning, up, &call, seed + 1000, what);
     free(first), free(second), free(drawn);
 }

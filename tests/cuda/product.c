@@ -15,11 +15,6 @@ typedef struct device {
     tess_cuda_problem problem;
 } device;
 
-static uint64_t address(const void *pointer)
-{
-    return (uint64_t)(uintptr_t)pointer;
-}
-
 /* Copies of exactly the right size, so that the address sanitizer sees a read too far. */
 static void *upload(const void *host, size_t bytes)
 {
@@ -45,10 +40,11 @@ static void open_device(tess_ctx *ctx, const test_variant *v, const tess_matrix 
     v->kernel->layout_name(&d->problem, v->params, name, sizeof name);
     assert_int_equal(tess_cuda_layout_create(ctx, A, name, &d->layout), TESS_OK);
     for (int i = 0; i < d->layout->count; i++)
-        d->call.arrays[i] = address(upload(d->layout->arrays[i].host, d->layout->arrays[i].bytes));
+        d->call.arrays[i] =
+            emu_address(upload(d->layout->arrays[i].host, d->layout->arrays[i].bytes));
     void *workspace = malloc(d->layout->workspace + 1);
     memset(workspace, 0xff, d->layout->workspace);
-    d->call.workspace = address(workspace);
+    d->call.workspace = emu_address(workspace);
 }
 
 static void close_device(device *d)
@@ -136,12 +132,12 @@ static void check(const test_variant *v, device *d, const tess_matrix *A, tess_c
     void *y = malloc(y_bytes), *again = malloc(y_bytes);
     double result[2] = {0, 0};
     bool own = seed % 2 == 0; /* dot: y . y */
-    d->call.x = address(x);
+    d->call.x = emu_address(x);
     d->call.alpha = alpha.re;
     d->call.alpha_im = alpha.im;
     d->call.beta = beta.re;
     d->call.beta_im = beta.im;
-    d->call.w = dot && !own ? address(w) : 0;
+    d->call.w = dot && !own ? emu_address(w) : 0;
     arrange(v, A->block_width, x_size, false, x);
     arrange(v, A->block_height, A->rows, false, w);
     for (int turn = 0; turn < 2; turn++) {
@@ -153,8 +149,8 @@ static void check(const test_variant *v, device *d, const tess_matrix *A, tess_c
                     tess_put_complex(out, A->type, spmm ? at(v, d->call.ldy, i, j) : i,
                                      (tess_complex){NAN, NAN});
         arrange(v, A->block_height, y_size, false, out);
-        d->call.y = address(out);
-        d->call.dot = address(&result[turn]);
+        d->call.y = emu_address(out);
+        d->call.dot = emu_address(&result[turn]);
         run(v, d, what, seed + 10 * (uint64_t)turn);
     }
     if (memcmp(y, again, y_bytes) != 0 || memcmp(&result[0], &result[1], sizeof *result) != 0)

@@ -56,6 +56,14 @@ static void guess_irregular(const tess_cuda_problem *problem, int *p)
     }
 }
 
+/* The values fit so many times L2. */
+static bool fits_cache(const tess_cuda_problem *problem, double times)
+{
+    return (double)problem->blocks * problem->block_height * problem->block_width *
+               (double)tess_type_size(problem->type) <
+           times * (double)problem->l2_bytes;
+}
+
 /* Thread blocks for every multiprocessor, if smaller ones make them more. A dense matrix of 1024
  * rows has 16 threads a row in 32 thread blocks of 512, and in 64 of 256. */
 static void guess_small_blocks(const tess_cuda_problem *problem, int *p)
@@ -181,7 +189,7 @@ static bool guess_few_rows(const tess_cuda_problem *problem, int *p)
         }
     }
     int group = tess_sliced_group(problem, p), bytes = group * problem->block_width * real;
-    bool cached = tess_cuda_fits_cache(problem, 0.8); /* an H200 keeps 50 MB of its 63 */
+    bool cached = fits_cache(problem, 0.8); /* an H200 keeps 50 MB of its 63 */
     while (p[TPR] > before && !tess_sliced_is_wide(problem) && p[DEPTH] > 1 &&
            ((cached && bytes * p[DEPTH] > 64) || 3 * p[DEPTH] * p[TPR] * group > mean_row(problem)))
         p[DEPTH] /= 2;
@@ -274,12 +282,12 @@ void tess_sliced_guess(const tess_cuda_problem *problem, int *p)
     /* Small blocks that come from far beyond L2 are read 1 % faster unmarked. Of a few times L2
      * some would stay for the next product and does if marked (H200, b = 2, 7 points: 175 MB 10 %
      * faster, 27 points: 308 MB 7 %, 1.1 GB 1 % slower). */
-    else if (p[SIGMA] == 1 && !tess_cuda_fits_cache(problem, 8) &&
+    else if (p[SIGMA] == 1 && !fits_cache(problem, 8) &&
              (bw <= 3 || (single && bw < 8 && bw % 2 != 0)))
         p[HINT] = 0;
     /* A matrix that fits the cache is not marked to be evicted first: its cache lines would never
      * displace those that another kernel left to stay (H200, 39 MB: 10 or 15 us). */
-    if (tess_cuda_fits_cache(problem, 1) && p[PANELS] == 1)
+    if (fits_cache(problem, 1) && p[PANELS] == 1)
         p[HINT] = 0;
     if (bw == 16 || bw >= 48)
         p[TPR] = mean >= 4 ? 4 : 2;

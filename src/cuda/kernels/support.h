@@ -79,14 +79,6 @@ enum { TESS_CUDA_GATHER = 256 }; /* threads of a layout's gather */
 /* Appends an array. */
 void tess_cuda_layout_add(tess_cuda_layout *layout, const void *host, int64_t count, size_t size);
 
-/* The values fit so many times L2. */
-static inline bool tess_cuda_fits_cache(const tess_cuda_problem *problem, double times)
-{
-    return (double)problem->blocks * problem->block_height * problem->block_width *
-               (double)tess_type_size(problem->type) <
-           times * (double)problem->l2_bytes;
-}
-
 /* A launch without arguments, of a one-dimensional grid. A grid too large for any device is not cut
  * to 32 bits, so that tess_cuda_launch_check refuses it. */
 static inline tess_cuda_launch *tess_cuda_launch_start(tess_cuda_launch *launch, const char *entry,
