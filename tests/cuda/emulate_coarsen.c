@@ -16,12 +16,6 @@ typedef struct bench {
     double *coarse_modes;
 } bench;
 
-static void ok(tess_ctx *ctx, tess_status status)
-{
-    if (status != TESS_OK)
-        fail_msg("%s", tess_ctx_error(ctx));
-}
-
 /* Modes at random; the last is 0 on every third group's rows or so, and a copy of the first where
  * the seed is odd: rows of the coarse matrix are then dead. */
 static double *make_modes(const tess_matrix *A, int32_t k, uint64_t seed)
@@ -44,21 +38,21 @@ static bench make(tess_ctx *ctx, tess_matrix *A, int32_t k, double threshold, ui
     level->modes = make_modes(level->A, k, seed);
     level->modes_length = level->A->block_rows * b;
     level->largest = 1.7;
-    ok(ctx, tess_amg_invert_diagonal(ctx, level));
-    ok(ctx, tess_amg_strength(ctx, threshold, level));
-    ok(ctx, tess_amg_aggregate(ctx, level, 1, &level->aggregates));
+    test_ok(ctx, tess_amg_invert_diagonal(ctx, level));
+    test_ok(ctx, tess_amg_strength(ctx, threshold, level));
+    test_ok(ctx, tess_amg_aggregate(ctx, level, 1, &level->aggregates));
     assert_true(level->aggregates.count > 0);
-    ok(ctx, tess_amg_tentative_pattern(ctx, k, level));
-    ok(ctx, tess_amg_tentative(ctx, level, &s.coarse_modes));
+    test_ok(ctx, tess_amg_tentative_pattern(ctx, k, level));
+    test_ok(ctx, tess_amg_tentative(ctx, level, &s.coarse_modes));
     if (!level->all_strong) {
-        ok(ctx, tess_amg_filter(ctx, level));
+        test_ok(ctx, tess_amg_filter(ctx, level));
         tess_amg_filter_values(ctx, level);
     }
-    ok(ctx, tess_multiply_pattern(ctx, level->filtered ? level->filtered : level->A,
-                                  level->tentative, &level->P));
-    ok(ctx, tess_multiply_pattern(ctx, level->A, level->P, &level->AP));
-    ok(ctx, tess_amg_restrict(ctx, level));
-    ok(ctx, tess_multiply_pattern(ctx, level->R, level->AP, &s.coarse));
+    test_ok(ctx, tess_multiply_pattern(ctx, level->filtered ? level->filtered : level->A,
+                                       level->tentative, &level->P));
+    test_ok(ctx, tess_multiply_pattern(ctx, level->A, level->P, &level->AP));
+    test_ok(ctx, tess_amg_restrict(ctx, level));
+    test_ok(ctx, tess_multiply_pattern(ctx, level->R, level->AP, &s.coarse));
     return s;
 }
 
@@ -175,10 +169,10 @@ static void check(tess_ctx *ctx, const test_coarsen_shape *shape, tess_matrix *A
     lengthy += tess_matrix_longest_row(s.coarse) > TESS_COARSEN_COLUMNS &&
                tess_matrix_longest_row(level->AP) > TESS_COARSEN_COLUMNS;
     dead += memchr(level->dead, 1, (size_t)s.coarse->rows) != NULL;
-    ok(ctx, tess_amg_prolong(ctx, level));
-    ok(ctx, tess_multiply_values(ctx, level->A, level->P, level->AP));
+    test_ok(ctx, tess_amg_prolong(ctx, level));
+    test_ok(ctx, tess_multiply_values(ctx, level->A, level->P, level->AP));
     tess_amg_restrict_values(ctx, level);
-    ok(ctx, tess_multiply_values(ctx, level->R, level->AP, s.coarse));
+    test_ok(ctx, tess_multiply_values(ctx, level->R, level->AP, s.coarse));
     tess_amg_revive(ctx, level, s.coarse);
     if (level->filtered)
         compare(shape, "A without weak blocks", level->filtered, all.F);
@@ -207,7 +201,7 @@ static void levels_are_those_of_the_host(void **state)
                   seed == 2 ? 0.9 : 0, seed);
     }
     tess_matrix *A;
-    ok(ctx, tess_matrix_generate(ctx, "elasticity:n=9", &A, NULL));
+    test_ok(ctx, tess_matrix_generate(ctx, "elasticity:n=9", &A, NULL));
     check(ctx, &test_coarsen[0], A, 0, 4);
     assert_true(filtered > 0 && dead > 0 && lengthy > 0);
 }

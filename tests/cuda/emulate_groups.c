@@ -6,12 +6,6 @@
 #include "emu/emulator.h"
 #include "support/support.h"
 
-static void ok(tess_ctx *ctx, tess_status status)
-{
-    if (status != TESS_OK)
-        fail_msg("%s", tess_ctx_error(ctx));
-}
-
 static int64_t draw(uint64_t seed, uint64_t i, int64_t least, int64_t most)
 {
     return least + tess_random_below(seed, i, most - least + 1);
@@ -63,7 +57,7 @@ static graph make_graph(tess_ctx *ctx, enum kind kind, int64_t rows, bool unlike
     for (int64_t i = 0; i < rows; i++)
         for (int64_t j = 0; j < rows; j++)
             blocks += i == j ? i % 7 != 3 : coupled(kind, i, j, rows, seed);
-    ok(ctx, tess_matrix_allocate(ctx, TESS_F64, rows, rows, 1, 1, blocks, &g.A));
+    test_ok(ctx, tess_matrix_allocate(ctx, TESS_F64, rows, rows, 1, 1, blocks, &g.A));
     g.strength = malloc((size_t)(blocks + 1) * sizeof *g.strength);
     blocks = 0;
     for (int64_t i = 0; i < rows; i++) {
@@ -188,7 +182,7 @@ static void check(tess_ctx *ctx, const graph *g, int domains, uint64_t seed)
     tess_aggregates want = {0};
     run r;
     int64_t listed = 0;
-    ok(ctx, tess_amg_aggregate(ctx, &level, domains, &want));
+    test_ok(ctx, tess_amg_aggregate(ctx, &level, domains, &want));
     allocate(&r, g, domains, seed);
     assert_true(group(&r));
     const int32_t *of = r.narrow, *list = r.narrow + 6 * rows;

@@ -11,12 +11,6 @@
 #include "ref/ref.h"
 #include "support/support.h"
 
-static void ok(tess_ctx *ctx, tess_status status)
-{
-    if (status != TESS_OK)
-        fail_msg("%s", tess_ctx_error(ctx));
-}
-
 static void launch(const char *name, tess_cuda_launch *l, uint64_t seed)
 {
     const char *wrong = l->grid[0] > 0 ? emu_launch(name, l, seed) : NULL;
@@ -60,7 +54,8 @@ static tess_matrix *make(tess_ctx *ctx, int64_t block_rows, int64_t block_cols, 
         }
         offsets[i + 1] = blocks;
     }
-    ok(ctx, tess_matrix_allocate(ctx, TESS_F64, block_rows * b, block_cols * b, b, b, blocks, &M));
+    test_ok(ctx,
+            tess_matrix_allocate(ctx, TESS_F64, block_rows * b, block_cols * b, b, b, blocks, &M));
     memcpy(M->row_offsets, offsets, (size_t)(block_rows + 1) * sizeof *offsets);
     memcpy(M->columns, columns, (size_t)blocks * sizeof *columns);
     for (int64_t i = 0; i < tess_matrix_stored(M); i++)
@@ -77,7 +72,7 @@ static void check_product(tess_ctx *ctx, const tess_matrix *A, const tess_matrix
                           uint64_t seed)
 {
     tess_matrix *C;
-    ok(ctx, tess_multiply_pattern(ctx, A, B, &C));
+    test_ok(ctx, tess_multiply_pattern(ctx, A, B, &C));
     const tess_coarsen_matrix a = view(A), b = view(B);
     tess_coarsen_matrix c = view(C);
     int64_t *lengths = malloc((size_t)(C->block_rows + 1) * sizeof *lengths);
@@ -124,7 +119,7 @@ static void transposes_have_the_hosts_patterns(void **state)
     for (uint64_t seed = 1; seed <= 20; seed++) {
         tess_amg_level level = {0};
         level.P = make(ctx, draw(seed, 1, 1, 300), draw(seed, 2, 1, 20), 1, 5, seed);
-        ok(ctx, tess_amg_restrict(ctx, &level));
+        test_ok(ctx, tess_amg_restrict(ctx, &level));
         const int64_t blocks = level.P->blocks, rows = level.R->block_rows;
         const tess_coarsen_matrix P = view(level.P);
         tess_coarsen_matrix R = view(level.R);
@@ -177,7 +172,7 @@ static void inverse_diagonals_are_the_hosts(void **state)
         tess_coarsen_invert(&M, A->rows, emu_address(work), emu_address(inverse),
                             emu_address(&singular), &l);
         launch("inverse_0", &l, seed);
-        ok(ctx, tess_amg_invert_diagonal(ctx, &level));
+        test_ok(ctx, tess_amg_invert_diagonal(ctx, &level));
         for (int64_t i = 0; i < n; i++) {
             const int64_t k = tess_matrix_find(A, i, i);
             double block[64] = {0}, scratch[64], most = 0;
@@ -221,7 +216,7 @@ static void check_strength(tess_ctx *ctx, tess_matrix *A, double threshold, uint
                                          .strength = emu_address(strength),
                                          .missing = emu_address(missing)};
     static const char *const entries[] = {"scale", "norms", "drop"};
-    ok(ctx, tess_amg_strength(ctx, threshold, &level));
+    test_ok(ctx, tess_amg_strength(ctx, threshold, &level));
     for (uint64_t i = 0; i < 3; i++) {
         tess_cuda_launch l;
         tess_strength_launch(entries[i], &M, &arrays, threshold, &l);

@@ -7,19 +7,13 @@
 #include "emu/emulator.h"
 #include "problems.h"
 
-static void ok(tess_ctx *ctx, tess_status status)
-{
-    if (status != TESS_OK)
-        fail_msg("%s", tess_ctx_error(ctx));
-}
-
 /* Groups of 1 to `most` block rows, in no order; about one row in 8 belongs to none. */
 static tess_aggregates draw_groups(tess_ctx *ctx, int64_t rows, int64_t most, uint64_t seed)
 {
     tess_aggregates groups = {.count = rows / most + 1};
-    ok(ctx, TESS_ALLOC(ctx, rows, &groups.of));
-    ok(ctx, TESS_CALLOC(ctx, groups.count + 1, &groups.offsets));
-    ok(ctx, TESS_ALLOC(ctx, rows, &groups.members));
+    test_ok(ctx, TESS_ALLOC(ctx, rows, &groups.of));
+    test_ok(ctx, TESS_CALLOC(ctx, groups.count + 1, &groups.offsets));
+    test_ok(ctx, TESS_ALLOC(ctx, rows, &groups.members));
     for (int64_t i = 0; i < rows; i++) {
         const bool none = i >= groups.count && tess_random_below(seed, (uint64_t)i, 8) == 0;
         groups.of[i] = i < groups.count ? (int32_t)i
@@ -108,9 +102,9 @@ static void check(tess_ctx *ctx, const tess_mode_source *source, int64_t most, u
                             .modes_length = source->nodes * source->block,
                             .aggregates = draw_groups(ctx, source->nodes, most, seed)};
     double *coarse;
-    ok(ctx, tess_amg_make_modes(ctx, source, &level.modes));
-    ok(ctx, tess_amg_tentative_pattern(ctx, source->count, &level));
-    ok(ctx, tess_amg_tentative(ctx, &level, &coarse));
+    test_ok(ctx, tess_amg_make_modes(ctx, source, &level.modes));
+    test_ok(ctx, tess_amg_tentative_pattern(ctx, source->count, &level));
+    test_ok(ctx, tess_amg_tentative(ctx, &level, &coarse));
     const tess_matrix *Q = level.tentative;
     made once = launch(&level, source, seed), again = launch(&level, source, seed + 50);
     compare("Q", seed, Q->values, once.q, tess_matrix_stored(Q));

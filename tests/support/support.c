@@ -80,6 +80,12 @@ void test_fail_allocation(void **state, int64_t n)
     ((test_state *)*state)->fail_in = n;
 }
 
+void test_ok(tess_ctx *ctx, tess_status status)
+{
+    if (status != TESS_OK)
+        fail_msg("%s", tess_ctx_error(ctx));
+}
+
 int64_t test_live(void **state)
 {
     return ((test_state *)*state)->live;

@@ -26,6 +26,8 @@ tess_ctx *test_ctx(void **state);
 void test_fail_allocation(void **state, int64_t n);
 /* Allocations now alive in the test's context. */
 int64_t test_live(void **state);
+/* Fails with the context's error where the call did. */
+void test_ok(tess_ctx *ctx, tess_status status);
 /* A call repeated with one allocation failing, then a later one (test_next_failure), until none
  * fails:
  *     test_sweep sweep = test_sweep_begin(state);
