@@ -168,7 +168,7 @@ A number in **bold** misses its goal. The goals are:
 | CPU, diffusion | set-up and solve together not slower than AMGCL's best and than PyAMG |
 
 On a GPU the cycle runs on the device. So do the set-up's diagonals, eigenvalue estimates, strengths, groups, QR, patterns and
-products. The host inverts the bottom. Coarse levels have little to read, so their products wait for launches. The
+products, and the inverse of the bottom where it is definite. Coarse levels have little to read, so their products wait for launches. The
 share of the read ceiling is therefore lower for small systems. Chebyshev's interval begins at an eighth of the largest
 eigenvalue. What lies below is left to the coarse level.
 

@@ -856,8 +856,9 @@ TESS_API tess_status tess_choose_blocking(tess_ctx *ctx, const tess_matrix *A, t
  *                  Pivots of iluk and ilut that cannot be inverted are replaced.
  *                  lu: complete factors by KLU or CHOLMOD where SuiteSparse is installed, on a CPU.
  *                  amg: multigrid by aggregation, one cycle. strength=0.2: blocks that couple
- *                  less, relative to the largest of their row, are weak; bottom=500: unknowns that
- *                  are inverted densely. Elasticity needs tess_solver_set_coordinates.
+ *                  less, relative to the largest of their row, are weak; bottom=N: unknowns that
+ *                  are inverted densely, 500 where it is not given and up to 3072 on a GPU.
+ *                  Elasticity needs tess_solver_set_coordinates.
  *                  cycle=NAME: v, w or k. v where A is symmetric; else k, or w in methods that do
  *                  not allow a preconditioner that changes (all but cg, bicgstab from the right,
  *                  fgmres, dgmres and amg).

@@ -194,15 +194,12 @@ static tess_status parse_keys(tess_ctx *ctx, const char *keys, tess_solve_option
 tess_status tess_solve_options_parse(tess_ctx *ctx, const char *spec, tess_solve_options *options)
 {
     size_t length = strcspn(spec, ":");
-    tess_solve_options read = {.pc = {.omega = 1,
-                                      .levels = 1,
-                                      .drop = 1e-4,
-                                      .fill = 10,
-                                      .amg = {.strength = 0.2, .bottom = 500}},
-                               .tol = 1e-8,
-                               .max = 10000,
-                               .restart = 30,
-                               .deflate = 4};
+    tess_solve_options read = {
+        .pc = {.omega = 1, .levels = 1, .drop = 1e-4, .fill = 10, .amg = {.strength = 0.2}},
+        .tol = 1e-8,
+        .max = 10000,
+        .restart = 30,
+        .deflate = 4};
     const char *keys = spec[length] ? spec + length + 1 : NULL;
     solve_words words = {.pc = -1, .side = SIDE_DEFAULT};
     if (length == 4 && strncmp(spec, "auto", length) == 0)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "coarsen_shapes.h"
+#include "cuda/solve/bottom.h"
 #include "cuda/solve/groups.h"
 #include "cuda/solve/lanczos.h"
 #include "cuda/solve/patterns.h"
@@ -80,6 +81,11 @@ int main(int argc, char **argv)
     if (argc > 1 && strcmp(argv[1], "coarsen.cu") == 0)
         for (int i = 0; i < test_coarsen_count; i += step)
             print_coarsen(&test_coarsen[i]);
+    if (argc > 1 && strcmp(argv[1], "bottom.cu") == 0) {
+        char defines[64];
+        tess_bottom_defines(defines, sizeof defines);
+        printf("bottom_0 %s\n", defines);
+    }
     if (argc > 1 && strcmp(argv[1], "groups.cu") == 0)
         printf("groups_0 -DTHREADS=%d\n", TESS_GROUPS_THREADS);
     if (argc > 1 && strcmp(argv[1], "inverse.cu") == 0)

@@ -80,7 +80,8 @@ static tess_status describe(tess_cuda *cuda, tess_device *device)
                                      CU_ATTRIBUTE_THREADS_PER_MULTIPROCESSOR,
                                      CU_ATTRIBUTE_SHARED_PER_BLOCK_OPTIN,
                                      CU_ATTRIBUTE_MEMORY_CLOCK,
-                                     CU_ATTRIBUTE_MEMORY_BUS};
+                                     CU_ATTRIBUTE_MEMORY_BUS,
+                                     CU_ATTRIBUTE_F32_TO_F64_SPEED};
     enum { ATTRIBUTES = sizeof attributes / sizeof attributes[0] };
     int value[ATTRIBUTES] = {0}, version = 0;
     char model[128] = "";
@@ -95,6 +96,7 @@ static tess_status describe(tess_cuda *cuda, tess_device *device)
     cuda->l2_bytes = (size_t)value[3];
     cuda->threads_per_multiprocessor = value[4];
     cuda->shared_bytes = (size_t)value[5];
+    cuda->f64_ratio = value[8];
     cuda->memory_speed = 2 * 1e3 * value[6] * (value[7] / 8.0); /* twice in a period of the clock */
     snprintf(device->description, sizeof device->description,
              "%s: %s, %d SMs, %.0f GiB, sm_%d, driver %d.%d", cuda->name, model,

@@ -37,6 +37,7 @@ typedef struct tess_cuda {
     int sm;            /* 90: compute capability 9.0 */
     int version;       /* of the driver: 13000 */
     int multiprocessors, threads_per_multiprocessor;
+    int f64_ratio;       /* how many times faster f32 is than f64; 0: not known */
     size_t shared_bytes; /* most dynamic shared memory of a thread block */
     size_t l2_bytes, memory_bytes;
     double memory_speed; /* bytes a second by the memory's clock and bus; 0: not known */

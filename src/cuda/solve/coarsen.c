@@ -5,6 +5,7 @@
  */
 #include "cuda/solve/coarsen_level.h"
 
+#include "cuda/solve/bottom.h"
 #include "cuda/solve/groups.h"
 #include "cuda/solve/lanczos.h"
 #include "cuda/solve/strength.h"
@@ -17,6 +18,7 @@ static void release(tess_coarsen_level *s)
     tess_cuda_free(s->cuda, s->from);
     tess_cuda_free(s->cuda, s->dead);
     tess_cuda_free(s->cuda, s->modes);
+    tess_cuda_free(s->cuda, s->bottom);
     tess_cuda_free(s->cuda, s->strength_memory);
     tess_cuda_free(s->cuda, s->groups[0]);
     tess_cuda_free(s->cuda, s->groups[1]);
@@ -233,6 +235,11 @@ static const void *modes(void *state)
     return (const void *)(uintptr_t)((const tess_coarsen_level *)state)->modes;
 }
 
+static void *bottom_values(void *state)
+{
+    return (void *)(uintptr_t)((const tess_coarsen_level *)state)->bottom;
+}
+
 static tess_status own_values(void *state, const tess_amg_level *level, const void **out)
 {
     tess_coarsen_level *s = state;
@@ -260,6 +267,9 @@ const tess_amg_device_ops tess_cuda_amg_ops = {
     .inverse_values = inverse_values,
     .modes = modes,
     .own_values = own_values,
+    .bottom_most = tess_cuda_bottom_most,
+    .bottom = tess_coarsen_bottom,
+    .bottom_values = bottom_values,
     .open_vectors = tess_cuda_open_vectors,
     .close_vectors = tess_cuda_close_vectors,
     .lanczos = &tess_cuda_lanczos_ops,

@@ -30,6 +30,7 @@ typedef struct tess_coarsen_level {
     cu_pointer strength_memory, strength; /* from `strength` to `groups`; 0 else */
     cu_pointer groups[2]; /* offsets and members of the groups; 0 where the host made them */
     cu_pointer modes;     /* of the next level */
+    cu_pointer bottom;    /* the coarse matrix's inverse; 0: there is none */
     const struct tess_coarsen_level *above; /* the level before; NULL: this is the finest */
     bool any_dead, filtered;
     bool has_values;           /* A's, for the numbers that come next */

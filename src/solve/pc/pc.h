@@ -56,7 +56,7 @@ typedef struct tess_amg_options {
     double
         strength; /* blocks that couple less than this, relative to others of their row, are weak */
     int64_t degree; /* of the smoother's polynomial, or its sweeps; 0: what suits it */
-    int64_t bottom; /* unknowns of which the inverse is dense */
+    int64_t bottom; /* unknowns of which the inverse is dense; 0: as many as pay */
     int cycle, smoother, prolongator; /* tess_amg_cycle, tess_amg_smoother, tess_amg_prolongator */
     /* What smoothers cannot reduce, the solver's: `mode_count` columns of as many scalars as the
      * matrix has rows, or coordinates of each block row, `dimensions` of them; NULL: neither. */

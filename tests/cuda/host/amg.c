@@ -1,63 +1,8 @@
 /* A multigrid hierarchy whose numbers the fake device computes: it is the CPU's, new values
  * included; without room on the device the host computes; whatever the driver refuses is reported.
  */
+#include "amg_setting.h"
 #include "problems.h"
-#include "session.h"
-#include "solve/pc/amg/amg.h"
-
-static const tess_plan_options guess = {.effort = TESS_EFFORT_ESTIMATE};
-
-typedef struct setting {
-    tess_device *device;
-    tess_plan *plan;
-    tess_solver *solver;
-} setting;
-
-/* What the caller says of the modes: nothing, coordinates, or the modes themselves. */
-typedef enum known { NOTHING, COORDINATES, MODES } known;
-
-static tess_status say(tess_solver *solver, const tess_matrix *A, known what)
-{
-    enum { COUNT = 2 };
-    const int32_t b = A->block_height;
-    if (what == NOTHING)
-        return TESS_OK;
-    double *numbers = test_vector(COUNT * A->block_rows * b, TESS_F64, 17);
-    const tess_status status = what == COORDINATES
-                                   ? tess_solver_set_coordinates(solver, b, numbers)
-                                   : tess_solver_set_modes(solver, COUNT, numbers, A->rows);
-    free(numbers);
-    return status;
-}
-
-static tess_status open_setting_with(tess_ctx *ctx, const tess_matrix *A, const char *device,
-                                     const char *spec, known what, setting *s)
-{
-    *s = (setting){0};
-    TESS_TRY(tess_device_open(ctx, device, &s->device));
-    TESS_TRY(tess_plan_create(ctx, A, s->device, &guess, &s->plan));
-    TESS_TRY(tess_solver_create(s->plan, spec, &s->solver));
-    TESS_TRY(say(s->solver, A, what));
-    return tess_solver_set_up(s->solver);
-}
-
-static tess_status open_setting(tess_ctx *ctx, const tess_matrix *A, const char *device,
-                                const char *spec, setting *s)
-{
-    return open_setting_with(ctx, A, device, spec, NOTHING, s);
-}
-
-static void close_setting(setting *s)
-{
-    tess_solver_destroy(s->solver);
-    tess_plan_destroy(s->plan);
-    tess_device_close(s->device);
-}
-
-static const tess_amg *hierarchy(const setting *s)
-{
-    return s->solver->pc.state;
-}
 
 /* Groups are the same, numbers to rounding. */
 static void compare(void **state, const char *what, const setting *here, const setting *there)

@@ -136,6 +136,7 @@ static void work(share *s)
         tess_coarsen_defines(k, b, k, defines, sizeof defines);
         take_all(s, "coarsen", "coarsen.cu", defines);
     }
+    take_all(s, "bottom", "bottom.cu", "-DTHREADS=256 -DTILE=64 -DOUT=8");
     take_all(s, "groups", "groups.cu", "-DTHREADS=256");
     take_all(s, "inverse", "inverse.cu", "-DTHREADS=256");
     take_all(s, "lanczos", "lanczos.cu", "-DTHREADS=256");

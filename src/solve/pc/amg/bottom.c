@@ -180,36 +180,48 @@ static void expand(const tess_matrix *A, int64_t n, bool symmetric, double *dens
                 }
 }
 
-tess_status tess_amg_invert_bottom(tess_ctx *ctx, const tess_matrix *A, bool symmetric,
-                                   tess_matrix **out)
+tess_status tess_amg_dense_pattern(tess_ctx *ctx, int64_t rows, int32_t block, tess_matrix **out)
 {
-    const int32_t b = A->block_height;
-    const int64_t n = A->block_rows * b, blocks = A->block_rows;
+    const int64_t across = tess_ceil_div(rows, block);
+    tess_matrix *B;
+    TESS_TRY(tess_matrix_allocate(ctx, TESS_F64, rows, rows, block, block, across * across, &B));
+    for (int64_t row = 0; row < across; row++) {
+        B->row_offsets[row + 1] = (row + 1) * across;
+        for (int64_t column = 0; column < across; column++)
+            B->columns[row * across + column] = (int32_t)column;
+    }
+    *out = B;
+    return TESS_OK;
+}
+
+/* The values of B, whose pattern is dense, from a column-major matrix of n rows. Its padding
+ * becomes 0. */
+static void put_dense(const double *dense, int64_t n, tess_matrix *B)
+{
+    const int32_t b = B->block_height;
+    double *values = B->values;
+    memset(values, 0, (size_t)tess_matrix_stored(B) * sizeof *values);
+    for (int64_t k = 0; k < B->blocks; k++) {
+        const int64_t row = k / B->block_rows * b, column = (int64_t)B->columns[k] * b;
+        const int64_t height = tess_min(b, n - row), width = tess_min(b, n - column);
+        for (int64_t j = 0; j < width; j++)
+            memcpy(values + (k * b + j) * b, dense + (column + j) * n + row,
+                   (size_t)height * sizeof *dense);
+    }
+}
+
+tess_status tess_amg_invert_bottom(tess_ctx *ctx, const tess_matrix *A, bool symmetric,
+                                   tess_matrix *B)
+{
+    const int64_t n = A->block_rows * A->block_height;
     double *dense = NULL;
-    tess_matrix *B = NULL;
-    tess_status status;
-    TESS_TRY_CLEAN(TESS_ALLOC(ctx, 3 * n * n + 2 * n, &dense));
-    TESS_TRY_CLEAN(
-        tess_matrix_allocate(ctx, TESS_F64, A->rows, A->cols, b, b, blocks * blocks, &B));
+    TESS_TRY(TESS_ALLOC(ctx, 3 * n * n + 2 * n, &dense));
     expand(A, n, symmetric, dense);
     if (symmetric)
         tess_amg_invert_dense(ctx, dense, n, dense + n * n);
     else
         invert_any(dense, n, dense + n * n, dense + 2 * n * n);
-    for (int64_t row = 0; row < blocks; row++) {
-        B->row_offsets[row + 1] = (row + 1) * blocks;
-        for (int64_t column = 0; column < blocks; column++) {
-            const int64_t k = row * blocks + column;
-            B->columns[k] = (int32_t)column;
-            for (int32_t j = 0; j < b; j++)
-                memcpy((double *)B->values + (k * b + j) * b,
-                       dense + (column * b + j) * n + row * b, (size_t)b * sizeof *dense);
-        }
-    }
-    *out = B;
-    B = NULL;
-cleanup:
+    put_dense(dense, n, B);
     tess_free(ctx, dense);
-    tess_matrix_destroy(B);
-    return status;
+    return TESS_OK;
 }

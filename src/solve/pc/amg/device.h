@@ -1,12 +1,13 @@
-/* What a device may do of a set-up: all but the bottom's inverse.
+/* What a device may do of a set-up.
  *
  *     inverse diagonal D^-1, largest eigenvalue
  *     strength of A's blocks, groups
  *     tentative prolongator Q, modes of the next level
  *     patterns of P, AP, R and the coarse matrix
  *     P = (I - omega D^-1 A) Q,  AP = A P,  R = P',  coarse = R AP
+ *     the bottom's inverse, where that is definite
  *
- * New values in the same pattern need the first and the last line only. All numbers are f64.
+ * New values in the same pattern need the first and the last two lines only. All numbers are f64.
  * Each sum has one order, so results are the same in every run.
  */
 #pragma once
@@ -22,6 +23,9 @@ typedef struct tess_lanczos_ops {
 } tess_lanczos_ops;
 
 enum { TESS_LANCZOS_SEED = 7 };
+
+/* Rows of a block of a dense inverse that a device makes, whatever the blocks of the matrix. */
+enum { TESS_AMG_BOTTOM_BLOCK = 8 };
 
 typedef struct tess_amg_device_ops {
     /* A level with its A. `above` is what the level before has on the device, whose coarse matrix
@@ -61,6 +65,14 @@ typedef struct tess_amg_device_ops {
     const void *(*modes)(void *state);
     /* The same of the level's own A, which come there now where they are another's. */
     tess_status (*own_values)(void *state, const tess_amg_level *level, const void **out);
+    /* The most rows of a bottom that pays. */
+    int64_t (*bottom_most)(const tess_device *device);
+    /* The inverse of the coarse matrix, dense, in blocks of TESS_AMG_BOTTOM_BLOCK rows. *made is
+     * false where there is no room, or the matrix is not definite or too close to a singular one.
+     */
+    tess_status (*bottom)(void *state, bool *made);
+    /* The device address of its f64 values, once it was made: others may be put there. */
+    void *(*bottom_values)(void *state);
     /* Vectors for Lanczos' method with a plan of the level's A. Where that is f32 the products are
      * those of the device's own A. TESS_ERR_MEMORY: no room. */
     tess_status (*open_vectors)(tess_plan *plan, const tess_amg_level *level, void **out);

@@ -41,6 +41,8 @@ void tess_amg_clear(tess_amg *amg)
     tess_plan_destroy(amg->bottom_plan);
     tess_matrix_destroy(amg->cycle_bottom);
     tess_matrix_destroy(amg->bottom);
+    if (amg->bottom_converted)
+        amg->device->backend->memory_free(amg->device, amg->bottom_converted);
     for (int i = 0; i < TESS_AMG_LEVELS; i++)
         free_level(amg, &amg->level[i]);
     if (amg->owns_host)
@@ -149,9 +151,66 @@ static tess_status measure(tess_amg *amg, tess_plan *plan, tess_amg_level *level
     return TESS_OK;
 }
 
-static bool small_enough(const tess_pc *pc, const tess_matrix *A)
+/* ---- The bottom ---- */
+
+/* The device inverts the last level's matrix, if it is small enough for that. */
+static tess_status invert_on_device(const tess_pc *pc, tess_amg *amg, bool *made)
 {
-    return A->block_rows * A->block_height <= pc->options.amg.bottom;
+    const tess_amg_device_ops *ops = amg->device->backend->multigrid;
+    const tess_amg_level *last = &amg->level[amg->levels - 1];
+    const int64_t rows = last->A->block_rows * last->A->block_height;
+    *made = false;
+    if (amg->levels == 1 || !last[-1].device || !amg->symmetric || amg->indefinite)
+        return TESS_OK;
+    const int64_t given = pc->options.amg.bottom;
+    if (rows > (given > 0 ? given : ops->bottom_most(amg->device)))
+        return TESS_OK;
+    TESS_TRY(ops->bottom(last[-1].device, made));
+    amg->indefinite = !*made;
+    if (!*made)
+        tess_log(amg->ctx,
+                 "pc=amg: the device does not invert level %d of %lld unknowns: it is "
+                 "not definite, or there is no room",
+                 amg->levels - 1, (long long)rows);
+    return TESS_OK;
+}
+
+/* Makes amg->bottom, if the last level is small enough. */
+static tess_status make_bottom(const tess_pc *pc, tess_amg *amg)
+{
+    enum { MOST = 500 }; /* of the host, where one thread factors the matrix */
+    tess_amg_level *last = &amg->level[amg->levels - 1];
+    const int64_t rows = last->A->block_rows * last->A->block_height;
+    const int64_t given = pc->options.amg.bottom;
+    TESS_TRY(invert_on_device(pc, amg, &amg->bottom_elsewhere));
+    if (amg->bottom_elsewhere) {
+        TESS_TRY(tess_amg_dense_pattern(amg->ctx, rows, TESS_AMG_BOTTOM_BLOCK, &amg->bottom));
+    } else if (rows <= (given > 0 ? given : MOST)) {
+        TESS_TRY(tess_amg_need_values(amg, last));
+        TESS_TRY(tess_amg_dense_pattern(amg->ctx, rows, last->A->block_height, &amg->bottom));
+        TESS_TRY(tess_amg_invert_bottom(amg->ctx, last->A, amg->symmetric, amg->bottom));
+    }
+    tess_amg_count_time(amg, AMG_BOTTOM);
+    return TESS_OK;
+}
+
+static tess_status update_bottom(tess_amg *amg)
+{
+    const tess_backend *backend = amg->device->backend;
+    tess_amg_level *last = &amg->level[amg->levels - 1];
+    bool made = false;
+    if (amg->bottom_elsewhere)
+        TESS_TRY(backend->multigrid->bottom(last[-1].device, &made));
+    if (!made) {
+        TESS_TRY(tess_amg_need_values(amg, last));
+        TESS_TRY(tess_amg_invert_bottom(amg->ctx, last->A, amg->symmetric, amg->bottom));
+    }
+    if (!made && amg->bottom_elsewhere)
+        TESS_TRY(backend->memory_copy_to(
+            amg->device, backend->multigrid->bottom_values(last[-1].device), amg->bottom->values,
+            (size_t)tess_matrix_stored(amg->bottom) * sizeof(double)));
+    tess_amg_count_time(amg, AMG_BOTTOM);
+    return TESS_OK;
 }
 
 /* ---- All levels ---- */
@@ -161,7 +220,8 @@ static tess_status build_levels(tess_plan *plan, const tess_pc *pc, tess_amg *am
     const tess_amg_options *options = &pc->options.amg;
     double threshold = options->strength;
     amg->levels = 1;
-    while (amg->levels < TESS_AMG_LEVELS && !small_enough(pc, amg->level[amg->levels - 1].A)) {
+    TESS_TRY(make_bottom(pc, amg));
+    while (!amg->bottom && amg->levels < TESS_AMG_LEVELS) {
         tess_amg_level *level = &amg->level[amg->levels - 1], *next = level + 1;
         TESS_TRY(place_level(amg, plan, level));
         TESS_TRY(tess_amg_put_matrix(plan, pc, amg, level));
@@ -171,13 +231,10 @@ static tess_status build_levels(tess_plan *plan, const tess_pc *pc, tess_amg *am
             break;
         threshold *= threshold_falls;
         amg->levels++;
+        TESS_TRY(make_bottom(pc, amg));
     }
     tess_amg_level *last = &amg->level[amg->levels - 1];
-    if (small_enough(pc, last->A)) {
-        TESS_TRY(tess_amg_need_values(amg, last));
-        TESS_TRY(tess_amg_invert_bottom(amg->ctx, last->A, amg->symmetric, &amg->bottom));
-        tess_amg_count_time(amg, AMG_BOTTOM);
-    } else if (!last->inverse && !last->inverse_elsewhere) {
+    if (!amg->bottom && !last->inverse && !last->inverse_elsewhere) {
         TESS_TRY(tess_amg_put_matrix(plan, pc, amg, last));
         TESS_TRY(measure(amg, plan, last));
     }
@@ -250,15 +307,7 @@ tess_status tess_amg_update(tess_plan *plan, tess_pc *pc, tess_amg *amg)
         if (i + 1 < amg->levels)
             TESS_TRY(tess_amg_coarsen_values(pc, amg, level, level + 1));
     }
-    if (amg->bottom) {
-        tess_matrix *inverse;
-        TESS_TRY(tess_amg_need_values(amg, &amg->level[amg->levels - 1]));
-        TESS_TRY(tess_amg_invert_bottom(amg->ctx, amg->level[amg->levels - 1].A, amg->symmetric,
-                                        &inverse));
-        memcpy(amg->bottom->values, inverse->values,
-               (size_t)tess_matrix_stored(inverse) * sizeof(double));
-        tess_matrix_destroy(inverse);
-        tess_amg_count_time(amg, AMG_BOTTOM);
-    }
+    if (amg->bottom)
+        TESS_TRY(update_bottom(amg));
     return tess_amg_put_levels(pc, amg);
 }

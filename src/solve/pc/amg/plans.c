@@ -221,13 +221,29 @@ static tess_status put_transfer(tess_amg *amg, const tess_pc *pc, tess_amg_level
     return TESS_OK;
 }
 
+/* The plan of the bottom's inverse. */
+static tess_status put_bottom(const tess_pc *pc, tess_amg *amg)
+{
+    const tess_backend *backend = amg->device->backend;
+    const planned m = {.from = amg->bottom, .copy = &amg->cycle_bottom, .plan = &amg->bottom_plan};
+    if (!amg->bottom_elsewhere)
+        return put_plan(amg->device, pc, m.from, m.copy, m.plan);
+    const void *values = backend->multigrid->bottom_values(amg->level[amg->levels - 2].device);
+    TESS_TRY(need_bare(amg, pc, &m));
+    if (*m.plan)
+        return put_values(amg, pc, values, &amg->bottom_converted, *m.plan);
+    TESS_TRY(backend->memory_copy_from(amg->device, m.from->values, values,
+                                       (size_t)tess_matrix_stored(m.from) * sizeof(double)));
+    return put_plan(amg->device, pc, m.from, m.copy, m.plan);
+}
+
 /* What the cycle needs beside A's plan. */
 static tess_status put_level(const tess_pc *pc, tess_amg *amg, int i)
 {
     tess_amg_level *level = &amg->level[i];
     const bool last = i + 1 == amg->levels;
     if (last && amg->bottom) {
-        TESS_TRY(put_plan(amg->device, pc, amg->bottom, &amg->cycle_bottom, &amg->bottom_plan));
+        TESS_TRY(put_bottom(pc, amg));
         tess_amg_count_time(amg, AMG_BOTTOM);
         return TESS_OK;
     }

@@ -1,0 +1,23 @@
+/* The dense inverse of the bottom's matrix on the device: launches of bottom.cu as data. */
+#pragma once
+
+#include "cuda/solve/coarsen_level.h"
+
+enum { TESS_BOTTOM_THREADS = 256, TESS_BOTTOM_TILE = 64 };
+
+/* Addresses in device memory: half of across x across tiles, which are 0 before, a scalar a row of
+ * the tiles (scale), a tile (pivot), `across` tiles (column, product), the result in blocks of
+ * TESS_AMG_BOTTOM_BLOCK rows, and a count of 32 bits, which is 0 before. */
+typedef struct tess_bottom_arrays {
+    uint64_t tiles, scale, pivot, column, product, inverse, failed;
+    int64_t rows, across;
+} tess_bottom_arrays;
+
+void tess_bottom_defines(char *text, size_t size);
+/* An entry of bottom.cu for the matrix A; `step` is the tile of "pivot", "column" and "update". */
+void tess_bottom_launch(const char *entry, const tess_coarsen_matrix *A,
+                        const tess_bottom_arrays *arrays, int64_t step, tess_cuda_launch *launch);
+
+/* The operations `bottom_most` and `bottom` of a device (solve/pc/amg/device.h). */
+int64_t tess_cuda_bottom_most(const tess_device *device);
+tess_status tess_coarsen_bottom(void *state, bool *made);
