@@ -43,6 +43,22 @@ bool tess_cuda_kernel_by_fields(const tess_cuda_kernel *kernel, const tess_cuda_
            kernel->by_fields(problem);
 }
 
+/* How much longer rows would be, in the mean, if those that run side by side waited for each other.
+ */
+static double padded(const tess_matrix *A)
+{
+    enum { SIDE_BY_SIDE = 32 };
+    double blocks = 0;
+    for (int64_t first = 0; first < A->block_rows; first += SIDE_BY_SIDE) {
+        const int64_t last = tess_min(first + SIDE_BY_SIDE, A->block_rows);
+        int64_t longest = 0;
+        for (int64_t i = first; i < last; i++)
+            longest = tess_max(longest, A->row_offsets[i + 1] - A->row_offsets[i]);
+        blocks += (double)longest * (double)(last - first);
+    }
+    return A->blocks > 0 ? blocks / (double)A->blocks : 0;
+}
+
 void tess_cuda_problem_of(const tess_matrix *A, tess_cuda_problem *problem)
 {
     problem->type = A->type;
@@ -58,6 +74,14 @@ void tess_cuda_problem_of(const tess_matrix *A, tess_cuda_problem *problem)
     problem->row_major = 0;
     problem->longest_row = tess_matrix_longest_row(A);
     problem->scattered = tess_matrix_scattered(A);
+    problem->padded = padded(A);
+}
+
+bool tess_cuda_fits_cache(const tess_cuda_problem *problem, double times)
+{
+    return (double)problem->blocks * problem->block_height * problem->block_width *
+               (double)tess_type_size(problem->type) <
+           times * (double)problem->l2_bytes;
 }
 
 void tess_cuda_scalar_defines(tess_type type, bool conjugate, char *text, size_t size)

@@ -44,6 +44,8 @@ typedef struct tess_cuda_problem {
     int64_t block_rows, block_cols, blocks;
     int64_t longest_row;  /* in blocks */
     double scattered;     /* share of blocks far from the columns of the rows before, 0..1 */
+    double padded;        /* blocks, if 32 successive rows were as long as their longest, over those
+                             that there are; 0: not known */
     int arch;             /* 90 for sm_90 */
     int multiprocessors;  /* of the device */
     int64_t shared_limit; /* bytes of shared memory a block may ask for */
@@ -171,6 +173,8 @@ bool tess_cuda_kernel_by_fields(const tess_cuda_kernel *kernel, const tess_cuda_
 
 /* Sizes, row lengths and columns of A; what belongs to the device stays for the caller. */
 void tess_cuda_problem_of(const tess_matrix *A, tess_cuda_problem *problem);
+/* Whether the values fit so many times L2. */
+bool tess_cuda_fits_cache(const tess_cuda_problem *problem, double times);
 
 /* "C=32,U=2": the parameters as text, and back (missing keys keep the value in `params`, which
  * starts as kernel->guess). Only values of the tuner's space are accepted. */

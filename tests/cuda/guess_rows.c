@@ -1,0 +1,88 @@
+/* What the guesses of kernels make of rows of different lengths, and of a matrix in the cache. */
+#include <string.h>
+
+#include "cuda/plan/plan.h"
+#include "support/support.h"
+
+/* A generated pattern of b x b blocks on an H200. */
+static tess_cuda_problem problem_of(void **state, const char *text, int32_t b)
+{
+    tess_matrix *A;
+    tess_cuda_problem problem = {.arch = 90, .multiprocessors = 132};
+    problem.shared_limit = 227 * 1024;
+    problem.l2_bytes = 62914560;
+    assert_int_equal(tess_matrix_generate(test_ctx(state), text, &A, NULL), TESS_OK);
+    tess_cuda_problem_of(A, &problem);
+    tess_matrix_destroy(A);
+    problem.block_height = problem.block_width = b;
+    problem.rows *= b;
+    problem.cols *= b;
+    return problem;
+}
+
+static int guessed(const char *name, const tess_cuda_problem *problem, const char *param)
+{
+    const tess_cuda_kernel *kernel = tess_cuda_kernel_find(name);
+    int params[TESS_CUDA_PARAMS];
+    kernel->guess(problem, params);
+    assert_true(kernel->fits(problem, params));
+    for (int i = 0; i < kernel->param_count; i++)
+        if (strcmp(kernel->params[i].name, param) == 0)
+            return params[i];
+    fail_msg("%s has no parameter %s", name, param);
+    return -1;
+}
+
+static void padding_tells_random_lengths_from_stencils(void **state)
+{
+    assert_true(problem_of(state, "random:rows=2000,cols=2000,avg=20,r=1,c=1", 1).padded > 1.7);
+    assert_true(problem_of(state, "stencil27:n=7,b=1", 1).padded < 1.35);
+    assert_true(problem_of(state, "stencil7:n=9,b=1", 1).padded < 1.2);
+}
+
+/* Times of an H200 say so: src/cuda/kernels/sliced_guess.c. */
+static void wide_blocks_are_sorted_where_rows_side_by_side_differ(void **state)
+{
+    static const struct {
+        const char *text;
+        int32_t b;
+        int sigma, tpr;
+    } cases[] = {
+        {"random:rows=2326,cols=2326,avg=16,r=1,c=1", 20, 4096, 4},
+        {"random:rows=1709,cols=1709,avg=30,r=1,c=1", 27, 4096, 4},
+        {"random:rows=2250,cols=2250,avg=5,r=1,c=1", 36, 4096, 1}, /* too short for four threads */
+        {"random:rows=27323,cols=27323,avg=22,r=1,c=1", 8, 1, 1},  /* not wide */
+        {"stencil27:n=12,b=1", 32, 1, 2},
+        {"stencil7:n=11,b=1", 24, 1, 4}, /* six blocks are too few for eight threads */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const tess_cuda_problem problem = problem_of(state, cases[i].text, cases[i].b);
+        const int sigma = guessed("sliced", &problem, "sigma");
+        const int tpr = guessed("sliced", &problem, "tpr");
+        if (sigma != cases[i].sigma || tpr != cases[i].tpr)
+            fail_msg("%s, b=%d: sigma=%d,tpr=%d, expected sigma=%d,tpr=%d", cases[i].text,
+                     (int)cases[i].b, sigma, tpr, cases[i].sigma, cases[i].tpr);
+    }
+}
+
+/* Lines that are to leave first never displace those of another kernel. */
+static void a_matrix_in_the_cache_is_not_evicted_first(void **state)
+{
+    static const char shapes[] = "diagonal:32@0.5";
+    tess_cuda_problem small = problem_of(state, "stencil27:n=51,b=1", 1);
+    tess_cuda_problem large = problem_of(state, "stencil27:n=70,b=1", 1);
+    memcpy(small.shapes, shapes, sizeof shapes);
+    memcpy(large.shapes, shapes, sizeof shapes);
+    assert_int_equal(guessed("fbcsr", &small, "hint"), 0);
+    assert_int_equal(guessed("fbcsr", &large, "hint"), 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(padding_tells_random_lengths_from_stencils),
+        cmocka_unit_test(wide_blocks_are_sorted_where_rows_side_by_side_differ),
+        cmocka_unit_test(a_matrix_in_the_cache_is_not_evicted_first),
+    };
+    return cmocka_run_group_tests(tests, test_setup, test_teardown);
+}
