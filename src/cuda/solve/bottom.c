@@ -96,8 +96,8 @@ static tess_status invert(tess_coarsen_level *s, const tess_bottom_arrays *array
 {
     TESS_TRY(run(s, arrays, "scale", 0));
     TESS_TRY(run(s, arrays, "place", 0));
+    TESS_TRY(run(s, arrays, "pivot", 0));
     for (int64_t step = 0; step < arrays->across; step++) {
-        TESS_TRY(run(s, arrays, "pivot", step));
         TESS_TRY(run(s, arrays, "column", step));
         TESS_TRY(run(s, arrays, "update", step));
     }

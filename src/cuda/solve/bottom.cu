@@ -4,7 +4,7 @@
  * diagonal are stored, column-major. The sweep of tile k, with D = A_kk, is Gauss-Jordan's step on
  * a symmetric matrix:
  *
- *     pivot    A_kk = -D^-1
+ *     pivot    A_kk = -D^-1                          the last step of the update before
  *     column   A_ik = A_ik D^-1                      i other than k; A_ik before is kept
  *     update   A_ij = A_ij - (A_ik D^-1) A_kj        i and j other than k
  *
@@ -101,34 +101,25 @@ KERNEL(place, bottom_args, THREADS, 1)
     }
 }
 
-/* D^-1 by sweeps of single rows, in registers. Its upper half is not read, and both halves get the
- * same numbers. */
-KERNEL(pivot, bottom_args, THREADS, 1)
+/* The pivot's step: d, a tile on the diagonal, becomes -D^-1 by sweeps of single rows, in registers.
+ * Both halves of d are the same numbers, before and after. `line` has room for two columns. */
+DEVICE void invert_tile(const bottom_args *a, long long k, real d[EACH][EACH], real *line)
 {
-    SHARED(real, line, 2 * TILE); /* the column of this step, and of the last */
-    real *const own = tile(&a, a.step, a.step);
-    real d[EACH][EACH];
-    UNROLL
-    for (int c = 0; c < EACH; c++)
-        UNROLL
-        for (int r = 0; r < EACH; r++) {
-            const int i = first_row() + EDGE * r, j = first_column() + EDGE * c;
-            d[r][c] = i >= j ? own[j * TILE + i] : own[i * TILE + j];
-        }
+    real *const own = tile(a, k, k);
     UNROLL
     for (int outer = 0; outer < EACH; outer++)
         NO_UNROLL
         for (int inner = 0; inner < EDGE; inner++) {
             const int s = EDGE * outer + inner;
-            real *const now = line + s % 2 * TILE;
+            real *const now = line + s % 2 * TILE; /* others may still read the last one */
             if (first_column() == inner)
                 UNROLL
                 for (int r = 0; r < EACH; r++)
                     now[first_row() + EDGE * r] = d[r][outer];
             __syncthreads();
             const real p = now[s], one = 1 / p;
-            if (threadIdx.x == 0 && !(p > a.least && p - p == 0))
-                (void)atomicAdd(a.failed, 1u);
+            if (threadIdx.x == 0 && !(p > a->least && p - p == 0))
+                (void)atomicAdd(a->failed, 1u);
             UNROLL
             for (int c = 0; c < EACH; c++)
                 UNROLL
@@ -145,8 +136,24 @@ KERNEL(pivot, bottom_args, THREADS, 1)
         UNROLL
         for (int r = 0; r < EACH; r++) {
             own[place_of(r, c)] = d[r][c];
-            a.pivot[place_of(r, c)] = -d[r][c];
+            a->pivot[place_of(r, c)] = -d[r][c];
         }
+}
+
+/* The first tile's. The others' follow their last update. */
+KERNEL(pivot, bottom_args, THREADS, 1)
+{
+    SHARED(real, line, 2 * TILE);
+    const real *const own = tile(&a, 0, 0);
+    real d[EACH][EACH];
+    UNROLL
+    for (int c = 0; c < EACH; c++)
+        UNROLL
+        for (int r = 0; r < EACH; r++) {
+            const int i = first_row() + EDGE * r, j = first_column() + EDGE * c;
+            d[r][c] = i >= j ? own[j * TILE + i] : own[i * TILE + j];
+        }
+    invert_tile(&a, 0, d, line);
 }
 
 /* sum += left right', of two tiles. */
@@ -203,17 +210,43 @@ KERNEL(column, bottom_args, THREADS, 1)
         }
 }
 
-/* A thread block a tile; those above the diagonal have nothing to do. */
+/* The updated tile `own` of the diagonal, less `sum`, from its lower half. */
+DEVICE void mirror(const real *own, real sum[EACH][EACH], real *whole)
+{
+    UNROLL
+    for (int c = 0; c < EACH; c++)
+        UNROLL
+        for (int r = 0; r < EACH; r++) {
+            const int i = first_row() + EDGE * r, j = first_column() + EDGE * c;
+            if (i >= j)
+                whole[j * TILE + i] = whole[i * TILE + j] = own[j * TILE + i] - sum[r][c];
+        }
+    __syncthreads();
+    UNROLL
+    for (int c = 0; c < EACH; c++)
+        UNROLL
+        for (int r = 0; r < EACH; r++)
+            sum[r][c] = whole[place_of(r, c)];
+    __syncthreads();
+}
+
+/* A thread block a tile; those above the diagonal have nothing to do. The one of the next pivot
+ * goes on with it, while others are still at their updates. */
 KERNEL(update, bottom_args, THREADS, 1)
 {
-    SHARED(real, lefts, CHUNK * TILE);
-    SHARED(real, rights, CHUNK * TILE);
+    SHARED(real, memory, SIZE);
     const long long i = blockIdx.x, j = blockIdx.y;
     real sum[EACH][EACH] = {{0}};
     if (i < j || i == a.step || j == a.step)
         return;
     real *const own = tile(&a, i, j);
-    add_product(sum, a.product + i * SIZE, a.column + j * SIZE, lefts, rights);
+    add_product(sum, a.product + i * SIZE, a.column + j * SIZE, memory, memory + CHUNK * TILE);
+    if (i == j && i == a.step + 1) {
+        __syncthreads();
+        mirror(own, sum, memory);
+        invert_tile(&a, i, sum, memory);
+        return;
+    }
     UNROLL
     for (int c = 0; c < EACH; c++)
         UNROLL

@@ -14,7 +14,7 @@ typedef struct tess_bottom_arrays {
 } tess_bottom_arrays;
 
 void tess_bottom_defines(char *text, size_t size);
-/* An entry of bottom.cu for the matrix A; `step` is the tile of "pivot", "column" and "update". */
+/* An entry of bottom.cu for the matrix A; `step` is the tile of "column" and "update". */
 void tess_bottom_launch(const char *entry, const tess_coarsen_matrix *A,
                         const tess_bottom_arrays *arrays, int64_t step, tess_cuda_launch *launch);
 
