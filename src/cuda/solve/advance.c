@@ -20,9 +20,17 @@
 static const double chunk_seconds = 500e-6;
 enum { CHUNK_LEAST = 2, CHUNK_MOST = 16, CYCLE_CHUNK = 4 };
 
-/* Iterations that are timed before others are captured. The last one's time counts, since the first
- * also loads code. */
-enum { TIMED = 2 };
+/* Iterations that are timed before others are captured. The first also loads code, and does not
+ * count. The second has a clock between the units. A clock keeps a launch from starting early,
+ * which counts where launches are many and short. So the third, of a preconditioner with levels,
+ * has a clock at its ends alone. */
+enum { TIMED = 2, TIMED_WITH_LEVELS = 3 };
+
+static int timed_most(const tess_space *space)
+{
+    const bool levels = space->pc->own.levels > 0 && !tess_cuda_space_of(space)->halo;
+    return levels ? TIMED_WITH_LEVELS : TIMED;
+}
 
 void tess_cuda_account(tess_space *space, const tess_steps *steps, int count, double seconds)
 {
@@ -46,6 +54,7 @@ static tess_status read_shares(tess_space *space, const tess_unit_list *list, in
 {
     tess_cuda_space *state = tess_cuda_space_of(space);
     double seconds[TESS_TIMES] = {0}, all = 0;
+    memset(state->launches, 0, sizeof state->launches);
     for (int64_t i = 0, together; i < list->count; i += together, events++) {
         float milliseconds = 0;
         double bytes = 0;
@@ -60,6 +69,7 @@ static tess_status read_shares(tess_space *space, const tess_unit_list *list, in
             const double share = bytes > 0 ? tess_space_step_bytes(space, step, count) / bytes
                                            : 1.0 / (double)together;
             tess_step_divide(space, step, share * time, seconds);
+            tess_step_divide(space, step, share, state->launches);
         }
     }
     for (int i = 0; i < TESS_TIMES; i++)
@@ -67,6 +77,23 @@ static tess_status read_shares(tess_space *space, const tess_unit_list *list, in
     state->iteration_seconds = all;
     state->timed++;
     return TESS_OK;
+}
+
+/* The iteration took `whole` seconds without clocks between its units. What these added is taken
+ * off, the same of every launch. */
+static void correct_shares(tess_cuda_space *state, double whole)
+{
+    double launches = 0;
+    for (int i = 0; i < TESS_TIME_LEVEL; i++)
+        launches += state->launches[i];
+    if (!(whole > 0 && whole < state->iteration_seconds && launches > 0))
+        return;
+    const double added = (state->iteration_seconds - whole) / launches;
+    for (int i = 0; i < TESS_TIMES; i++)
+        state->share[i] =
+            fmax(0, state->share[i] * state->iteration_seconds - added * state->launches[i]) /
+            whole;
+    state->iteration_seconds = whole;
 }
 
 /* Of several parts, whose launches take longer than a small iteration: the iteration that counts
@@ -110,15 +137,38 @@ cleanup:
     return status;
 }
 
+static tess_status time_whole(tess_space *space, const tess_stretch *stretch)
+{
+    tess_cuda_space *state = tess_cuda_space_of(space);
+    tess_cuda *cuda = state->cuda;
+    const tess_unit_list *list;
+    cu_event *events;
+    float milliseconds = 0;
+    tess_status status;
+    TESS_TRY(tess_cuda_need_list(space, stretch->lists, stretch, &list));
+    TESS_TRY(tess_cuda_events_create(cuda, 2, &events));
+    TESS_TRY_CLEAN(TESS_CU(cuda, cuEventRecord(events[0], state->plan->stream)));
+    TESS_TRY_CLEAN(tess_cuda_run_list(space, list, stretch->systems, stretch->count));
+    TESS_TRY_CLEAN(TESS_CU(cuda, cuEventRecord(events[1], state->plan->stream)));
+    TESS_TRY_CLEAN(TESS_CU(cuda, cuEventSynchronize(events[1])));
+    TESS_TRY_CLEAN(TESS_CU(cuda, cuEventElapsedTime(&milliseconds, events[0], events[1])));
+    correct_shares(state, 1e-3 * (double)milliseconds);
+    state->timed++;
+cleanup:
+    tess_cuda_events_destroy(cuda, events, 2);
+    return status;
+}
+
 /* ---- A stretch ---- */
 
 /* How many iterations a stretch may have. A loop is one launch, which cannot be ended from outside,
  * so it gets no more iterations than fit the time. */
-static int64_t most_in_time(const tess_cuda_space *state, const tess_stretch *stretch)
+static int64_t most_in_time(const tess_space *space, const tess_stretch *stretch)
 {
+    const tess_cuda_space *state = tess_cuda_space_of(space);
     if (!state->loop.fits || stretch->count != 1 || isinf(stretch->seconds))
         return stretch->most;
-    if (state->timed < TIMED) /* one iteration, which is timed */
+    if (state->timed < timed_most(space)) /* one iteration, which is timed */
         return 1;
     const double fits = stretch->seconds / state->iteration_seconds;
     return fits < 1 ? 1 : fits < (double)stretch->most ? (int64_t)fits : stretch->most;
@@ -168,10 +218,11 @@ static tess_status run_stretch(tess_space *space, const tess_stretch *stretch)
     bool stopped = false, near = false;
     if (state->halo)
         state->halo->apart = true;
-    TESS_TRY(tess_cuda_put_controls(space, stretch, most_in_time(state, stretch)));
+    TESS_TRY(tess_cuda_put_controls(space, stretch, most_in_time(space, stretch)));
     /* Iterations of methods with cycles differ, so none of them is timed. */
-    for (; stretch->cycle == 1 && state->timed < TIMED && put < stretch->most && !stopped; put++) {
-        TESS_TRY(time_one(space, stretch));
+    const int timed = stretch->cycle == 1 ? timed_most(space) : 0;
+    for (; state->timed < timed && put < stretch->most && !stopped; put++) {
+        TESS_TRY(state->timed < TIMED ? time_one(space, stretch) : time_whole(space, stretch));
         TESS_TRY(tess_cuda_ask(space, 0));
         TESS_TRY(tess_cuda_answer(space, stretch, 0, put + 1, &stopped, &near));
         TESS_TRY(tess_cuda_halo_mean(state->halo, &state->iteration_seconds));
@@ -217,7 +268,7 @@ static tess_status run_with_ranks(tess_space *space, const tess_stretch *stretch
     const double started = tess_seconds();
     const int64_t each = space->pc->ops->costly ? 1 : CYCLE_CHUNK;
     bool stopped = false;
-    tess_status status = tess_cuda_put_controls(space, stretch, most_in_time(state, stretch));
+    tess_status status = tess_cuda_put_controls(space, stretch, most_in_time(space, stretch));
     for (int64_t put = 0;; put += each) {
         const int64_t chunk = tess_min(each, stretch->most - put);
         if (status == TESS_OK && !stopped)

@@ -58,10 +58,11 @@ typedef struct tess_cuda_space {
     cu_stream aside;   /* copies controls to the host while the plan's stream goes on */
     cu_event chunk_end, flight[TESS_FLIGHTS];
     tess_loop loop;
-    bool calls;               /* the host calls the caller's operators in every iteration */
-    int timed;                /* iterations timed so far; the next two are of the last of them */
-    double share[TESS_TIMES]; /* of an iteration's time, by kind of step */
-    double iteration_seconds; /* outside a graph */
+    bool calls;                  /* the host calls the caller's operators in every iteration */
+    int timed;                   /* iterations timed so far; what follows is of the last of them */
+    double share[TESS_TIMES];    /* of an iteration's time, by kind of step */
+    double launches[TESS_TIMES]; /* of an iteration, by kind of step */
+    double iteration_seconds;    /* outside a graph */
 } tess_cuda_space;
 
 static inline tess_cuda_space *tess_cuda_space_of(const tess_space *space)
