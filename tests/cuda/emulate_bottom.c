@@ -1,7 +1,7 @@
 /* bottom.cu in the emulator: the dense inverse of matrices drawn at random is the host's, whatever
  * the order of threads; matrices that are singular or not definite are refused. Copies of it with
  * one fault each, made by the build, must fail. */
-#include <string.h>
+#include <float.h>
 
 #include "cuda/solve/bottom.h"
 #include "emu/emulator.h"
@@ -56,7 +56,8 @@ static void invert(run *r, const char *variant, const tess_matrix *A, double *in
                              .inverse = emu_address(inverse),
                              .failed = emu_address(&r->failed),
                              .rows = rows,
-                             .across = across};
+                             .across = across,
+                             .least = 64 * (double)rows * DBL_EPSILON};
     launch(r, "scale", 0);
     launch(r, "place", 0);
     launch(r, "pivot", 0);

@@ -1,8 +1,6 @@
 /* The dense inverse of the bottom's matrix, made on the device. */
 #include "cuda/solve/bottom.h"
 
-#include <float.h>
-
 #include "cuda/driver/module.h"
 
 enum { TILE = TESS_BOTTOM_TILE, THREADS = TESS_BOTTOM_THREADS, OUT = TESS_AMG_BOTTOM_BLOCK };
@@ -54,7 +52,7 @@ void tess_bottom_launch(const char *entry, const tess_coarsen_matrix *A,
                        arrays->pivot, arrays->column, arrays->product, arrays->inverse,
                        arrays->failed);
     TESS_CUDA_INTEGERS(launch, arrays->rows, A->height, across, step);
-    TESS_CUDA_NUMBERS(launch, 64 * (double)arrays->rows * DBL_EPSILON);
+    TESS_CUDA_NUMBERS(launch, arrays->least);
 }
 
 static tess_status run(tess_coarsen_level *s, const tess_bottom_arrays *arrays, const char *entry,
@@ -105,11 +103,11 @@ static tess_status invert(tess_coarsen_level *s, const tess_bottom_arrays *array
     return tess_cuda_download(s->cuda, failed, arrays->failed, sizeof *failed, s->cuda->stream);
 }
 
-static tess_status make(tess_coarsen_level *s, bool *made)
+static tess_status make(tess_coarsen_level *s, double least, bool *made)
 {
     const tess_coarsen_matrix *A = &s->matrix[COARSEN_COARSE];
     const tess_kept_error kept = tess_error_keep(s->cuda->ctx);
-    tess_bottom_arrays arrays = {.rows = A->block_rows * A->height};
+    tess_bottom_arrays arrays = {.rows = A->block_rows * A->height, .least = least};
     const bool first = !s->bottom;
     cu_pointer memory = 0;
     uint32_t failed = 0;
@@ -130,9 +128,9 @@ static tess_status make(tess_coarsen_level *s, bool *made)
     return status;
 }
 
-tess_status tess_coarsen_bottom(void *state, bool *made)
+tess_status tess_coarsen_bottom(void *state, double least, bool *made)
 {
     tess_coarsen_level *s = state;
     TESS_TRY(tess_cuda_enter(s->cuda));
-    return tess_cuda_leave_with(s->cuda, make(s, made));
+    return tess_cuda_leave_with(s->cuda, make(s, least, made));
 }

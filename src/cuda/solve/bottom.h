@@ -11,6 +11,7 @@ enum { TESS_BOTTOM_THREADS = 256, TESS_BOTTOM_TILE = 64 };
 typedef struct tess_bottom_arrays {
     uint64_t tiles, scale, pivot, column, product, inverse, failed;
     int64_t rows, across;
+    double least; /* smaller pivots are counted */
 } tess_bottom_arrays;
 
 void tess_bottom_defines(char *text, size_t size);
@@ -20,4 +21,4 @@ void tess_bottom_launch(const char *entry, const tess_coarsen_matrix *A,
 
 /* The operations `bottom_most` and `bottom` of a device (solve/pc/amg/device.h). */
 int64_t tess_cuda_bottom_most(const tess_device *device);
-tess_status tess_coarsen_bottom(void *state, bool *made);
+tess_status tess_coarsen_bottom(void *state, double least, bool *made);

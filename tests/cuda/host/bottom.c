@@ -85,6 +85,21 @@ static void a_singular_bottom_is_the_hosts(void **state)
     tess_matrix_destroy(A);
 }
 
+/* Numbers as large as this inverse's lose its small eigenvalues in f32. */
+static void an_inverse_that_f32_cannot_hold_is_not_made(void **state)
+{
+    static const char *const specs[] = {"cg:pc=amg,bottom=100", "cg:pc=amg,bottom=100,pc_type=f32"};
+    tess_matrix *A = make_square(state, 20, 1e-8);
+    for (int i = 0; i < 2; i++) {
+        setting s;
+        ok(state, open_setting(test_ctx(state), A, "cuda", specs[i], &s));
+        assert_int_equal(hierarchy(&s)->bottom_elsewhere, i == 0);
+        (void)iterations_of(state, &s, A->rows);
+        close_setting(&s);
+    }
+    tess_matrix_destroy(A);
+}
+
 /* The pattern and the plan stay; what the host inverts goes to the device. */
 static void new_values_may_be_singular(void **state)
 {
@@ -114,6 +129,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_large_bottom_is_the_devices),
         TEST(a_singular_bottom_is_the_hosts),
+        TEST(an_inverse_that_f32_cannot_hold_is_not_made),
         TEST(new_values_may_be_singular),
     };
     return cmocka_run_group_tests(tests, start, finish);

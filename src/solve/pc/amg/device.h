@@ -68,9 +68,9 @@ typedef struct tess_amg_device_ops {
     /* The most rows of a bottom that pays. */
     int64_t (*bottom_most)(const tess_device *device);
     /* The inverse of the coarse matrix, dense, in blocks of TESS_AMG_BOTTOM_BLOCK rows. *made is
-     * false where there is no room, or the matrix is not definite or too close to a singular one.
-     */
-    tess_status (*bottom)(void *state, bool *made);
+     * false where there is no room, or a pivot of the matrix, scaled to a diagonal of ones, is not
+     * larger than `least`. */
+    tess_status (*bottom)(void *state, double least, bool *made);
     /* The device address of its f64 values, once it was made: others may be put there. */
     void *(*bottom_values)(void *state);
     /* Vectors for Lanczos' method with a plan of the level's A. Where that is f32 the products are

@@ -1,6 +1,8 @@
 /* Makes all levels, and fills in new values in the same pattern. */
 #include "solve/pc/amg/device.h"
 
+#include <float.h>
+
 /* The threshold of strength is multiplied by this from level to level, because blocks of coarser
  * levels couple more evenly. */
 static const double threshold_falls = 0.5;
@@ -153,6 +155,15 @@ static tess_status measure(tess_amg *amg, tess_plan *plan, tess_amg_level *level
 
 /* ---- The bottom ---- */
 
+/* Pivots of a matrix with a diagonal of ones that are no larger than rounding errors: those of the
+ * sweeps in f64 or, where the inverse is stored in f32, those of its numbers. These are up to
+ * 1 / pivot, and errors of the size of its least eigenvalue, about 1, would make it indefinite. */
+static double least_pivot(const tess_pc *pc, int64_t rows)
+{
+    const double sweeps = 64 * (double)rows * DBL_EPSILON;
+    return pc->type == TESS_F64 ? sweeps : fmax(sweeps, 5 * sqrt((double)rows) * FLT_EPSILON);
+}
+
 /* The device inverts the last level's matrix, if it is small enough for that. */
 static tess_status invert_on_device(const tess_pc *pc, tess_amg *amg, bool *made)
 {
@@ -165,7 +176,7 @@ static tess_status invert_on_device(const tess_pc *pc, tess_amg *amg, bool *made
     const int64_t given = pc->options.amg.bottom;
     if (rows > (given > 0 ? given : ops->bottom_most(amg->device)))
         return TESS_OK;
-    TESS_TRY(ops->bottom(last[-1].device, made));
+    TESS_TRY(ops->bottom(last[-1].device, least_pivot(pc, rows), made));
     amg->indefinite = !*made;
     if (!*made)
         tess_log(amg->ctx,
@@ -194,13 +205,14 @@ static tess_status make_bottom(const tess_pc *pc, tess_amg *amg)
     return TESS_OK;
 }
 
-static tess_status update_bottom(tess_amg *amg)
+static tess_status update_bottom(const tess_pc *pc, tess_amg *amg)
 {
     const tess_backend *backend = amg->device->backend;
     tess_amg_level *last = &amg->level[amg->levels - 1];
     bool made = false;
     if (amg->bottom_elsewhere)
-        TESS_TRY(backend->multigrid->bottom(last[-1].device, &made));
+        TESS_TRY(
+            backend->multigrid->bottom(last[-1].device, least_pivot(pc, last->A->rows), &made));
     if (!made) {
         TESS_TRY(tess_amg_need_values(amg, last));
         TESS_TRY(tess_amg_invert_bottom(amg->ctx, last->A, amg->symmetric, amg->bottom));
@@ -308,6 +320,6 @@ tess_status tess_amg_update(tess_plan *plan, tess_pc *pc, tess_amg *amg)
             TESS_TRY(tess_amg_coarsen_values(pc, amg, level, level + 1));
     }
     if (amg->bottom)
-        TESS_TRY(update_bottom(amg));
+        TESS_TRY(update_bottom(pc, amg));
     return tess_amg_put_levels(pc, amg);
 }
