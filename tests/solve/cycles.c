@@ -218,6 +218,18 @@ static void new_values_reach_every_smoother(void **state)
     }
 }
 
+/* The inverses of some levels have numbers that f32 cannot hold. */
+static void jumps_of_any_size_suit_f32(void **state)
+{
+    static const char *const inputs[] = {"diffusion:n=12,jump=1e9", "diffusion:n=20,jump=1e9",
+                                         "diffusion:n=24,jump=1e12"};
+    for (int i = 0; i < (amg_run_few() ? 1 : 3); i++) {
+        amg_run r = amg_run_generate(test_ctx(state), inputs[i]);
+        amg_run_within(&r, inputs[i], "cg:pc=amg,pc_type=f32", 20);
+        amg_run_close(test_ctx(state), &r);
+    }
+}
+
 /* Singular systems whose right-hand side fits, jumps, directions, rows without neighbours and empty
  * ones. */
 static amg_run hard_system(tess_ctx *ctx, uint64_t seed, char input[120])
@@ -375,6 +387,7 @@ int main(void)
         cmocka_unit_test(diffusion_that_leads_takes_as_many_iterations_on_every_mesh),
         cmocka_unit_test(plain_prolongators_suit_a_k_cycle),
         cmocka_unit_test(new_values_reach_every_smoother),
+        cmocka_unit_test(jumps_of_any_size_suit_f32),
         cmocka_unit_test(hard_systems_are_solved_or_refused_with_a_reason),
         cmocka_unit_test(the_hierarchy_is_described),
         cmocka_unit_test(what_does_not_go_together_is_refused),

@@ -134,7 +134,6 @@ typedef struct tess_amg {
     tess_amg_level level[TESS_AMG_LEVELS];
     tess_matrix *bottom, *cycle_bottom; /* the last level's inverse; NULL: the level is smoothed */
     bool bottom_elsewhere;              /* the device makes it, the values here are not set */
-    bool indefinite;                    /* the device found a coarse matrix that it cannot invert */
     void *bottom_converted;             /* in f32, in device memory */
     tess_plan *bottom_plan;
     tess_vector_level vector_level[TESS_AMG_LEVELS + 1];
@@ -219,12 +218,13 @@ void tess_amg_revive(tess_ctx *ctx, const tess_amg_level *level, tess_matrix *co
 /* A dense matrix of blocks, its values uninitialised. */
 tess_status tess_amg_dense_pattern(tess_ctx *ctx, int64_t rows, int32_t block, tess_matrix **out);
 /* B's values, whose pattern is dense: the inverse of A. Where A is singular, a generalised inverse
- * (bottom.c) or, if A is not symmetric, the inverse of a matrix nearby. */
+ * (bottom.c) or, if A is not symmetric, the inverse of a matrix nearby. *pivot: as below, or 1. */
 tess_status tess_amg_invert_bottom(tess_ctx *ctx, const tess_matrix *A, bool symmetric,
-                                   tess_matrix *B);
-/* Inverts a dense symmetric n x n matrix, column-major, in place. `work` has n*n + 2 n doubles. ctx
- * NULL: the calling thread computes alone. */
-void tess_amg_invert_dense(tess_ctx *ctx, double *a, int64_t n, double *work);
+                                   tess_matrix *B, double *pivot);
+/* Inverts a dense symmetric n x n matrix, column-major, in place, and returns the least pivot that
+ * it took once the matrix was scaled to a diagonal of ones. `work` has n*n + 2 n doubles. ctx NULL:
+ * the calling thread computes alone. */
+double tess_amg_invert_dense(tess_ctx *ctx, double *a, int64_t n, double *work);
 
 /* ---- hierarchy.c ---- */
 

@@ -47,6 +47,7 @@ static void scale_rows(double *a, int64_t n, double *scale)
 typedef struct inversion {
     tess_ctx *ctx; /* NULL: the calling thread does all */
     double *a, *inverse, *scale, *order;
+    double pivot; /* the least that was taken, of a matrix with a diagonal of ones */
     int64_t n, rank;
 } inversion;
 
@@ -80,6 +81,7 @@ static int64_t factor(inversion *s)
             exchange(a, n, k, best, s->scale, s->order);
         double *column = a + k * n;
         const double root = sqrt(column[k]);
+        s->pivot = fmin(s->pivot, column[k]);
         for (int64_t i = k; i < n; i++)
             column[i] /= root;
         for (int64_t j = k + 1; j < n; j++) {
@@ -127,9 +129,9 @@ static void multiply_columns(void *arg, tess_range range)
     }
 }
 
-void tess_amg_invert_dense(tess_ctx *ctx, double *a, int64_t n, double *work)
+double tess_amg_invert_dense(tess_ctx *ctx, double *a, int64_t n, double *work)
 {
-    inversion s = {.ctx = ctx, .a = a, .inverse = work, .scale = work + n * n, .n = n};
+    inversion s = {.ctx = ctx, .a = a, .inverse = work, .scale = work + n * n, .pivot = 1, .n = n};
     s.order = s.scale + n;
     for (int64_t i = 0; i < n; i++)
         s.order[i] = (double)i;
@@ -142,6 +144,7 @@ void tess_amg_invert_dense(tess_ctx *ctx, double *a, int64_t n, double *work)
         const int64_t at = (int64_t)s.order[i];
         a[at * n + at] = s.scale[i] > 0 ? s.scale[i] * s.scale[i] : 1;
     }
+    return s.pivot;
 }
 
 /* Inverts a matrix that is not symmetric. While there is no pivot, a multiple of the identity is
@@ -211,14 +214,15 @@ static void put_dense(const double *dense, int64_t n, tess_matrix *B)
 }
 
 tess_status tess_amg_invert_bottom(tess_ctx *ctx, const tess_matrix *A, bool symmetric,
-                                   tess_matrix *B)
+                                   tess_matrix *B, double *pivot)
 {
     const int64_t n = A->block_rows * A->block_height;
     double *dense = NULL;
     TESS_TRY(TESS_ALLOC(ctx, 3 * n * n + 2 * n, &dense));
     expand(A, n, symmetric, dense);
+    *pivot = 1;
     if (symmetric)
-        tess_amg_invert_dense(ctx, dense, n, dense + n * n);
+        *pivot = tess_amg_invert_dense(ctx, dense, n, dense + n * n);
     else
         invert_any(dense, n, dense + n * n, dense + 2 * n * n);
     put_dense(dense, n, B);

@@ -171,13 +171,12 @@ static tess_status invert_on_device(const tess_pc *pc, tess_amg *amg, bool *made
     const tess_amg_level *last = &amg->level[amg->levels - 1];
     const int64_t rows = last->A->block_rows * last->A->block_height;
     *made = false;
-    if (amg->levels == 1 || !last[-1].device || !amg->symmetric || amg->indefinite)
+    if (amg->levels == 1 || !last[-1].device || !amg->symmetric)
         return TESS_OK;
     const int64_t given = pc->options.amg.bottom;
     if (rows > (given > 0 ? given : ops->bottom_most(amg->device)))
         return TESS_OK;
     TESS_TRY(ops->bottom(last[-1].device, least_pivot(pc, rows), made));
-    amg->indefinite = !*made;
     if (!*made)
         tess_log(amg->ctx,
                  "pc=amg: the device does not invert level %d of %lld unknowns: it is "
@@ -186,21 +185,35 @@ static tess_status invert_on_device(const tess_pc *pc, tess_amg *amg, bool *made
     return TESS_OK;
 }
 
+/* The host's inverse of the last level's matrix. */
+static tess_status invert_on_host(const tess_pc *pc, tess_amg *amg)
+{
+    tess_amg_level *last = &amg->level[amg->levels - 1];
+    const int64_t rows = last->A->block_rows * last->A->block_height;
+    double pivot;
+    TESS_TRY(tess_amg_need_values(amg, last));
+    TESS_TRY(tess_amg_dense_pattern(amg->ctx, rows, last->A->block_height, &amg->bottom));
+    TESS_TRY(tess_amg_invert_bottom(amg->ctx, last->A, amg->symmetric, amg->bottom, &pivot));
+    if (pivot > least_pivot(pc, rows))
+        return TESS_OK;
+    tess_matrix_destroy(amg->bottom);
+    amg->bottom = NULL;
+    tess_log(amg->ctx, "pc=amg: f32 does not hold the inverse of level %d, whose least pivot is %g",
+             amg->levels - 1, pivot);
+    return TESS_OK;
+}
+
 /* Makes amg->bottom, if the last level is small enough. */
 static tess_status make_bottom(const tess_pc *pc, tess_amg *amg)
 {
     enum { MOST = 500 }; /* of the host, where one thread factors the matrix */
-    tess_amg_level *last = &amg->level[amg->levels - 1];
-    const int64_t rows = last->A->block_rows * last->A->block_height;
-    const int64_t given = pc->options.amg.bottom;
+    const tess_matrix *A = amg->level[amg->levels - 1].A;
+    const int64_t rows = A->block_rows * A->block_height, given = pc->options.amg.bottom;
     TESS_TRY(invert_on_device(pc, amg, &amg->bottom_elsewhere));
-    if (amg->bottom_elsewhere) {
+    if (amg->bottom_elsewhere)
         TESS_TRY(tess_amg_dense_pattern(amg->ctx, rows, TESS_AMG_BOTTOM_BLOCK, &amg->bottom));
-    } else if (rows <= (given > 0 ? given : MOST)) {
-        TESS_TRY(tess_amg_need_values(amg, last));
-        TESS_TRY(tess_amg_dense_pattern(amg->ctx, rows, last->A->block_height, &amg->bottom));
-        TESS_TRY(tess_amg_invert_bottom(amg->ctx, last->A, amg->symmetric, amg->bottom));
-    }
+    else if (rows <= (given > 0 ? given : MOST))
+        TESS_TRY(invert_on_host(pc, amg));
     tess_amg_count_time(amg, AMG_BOTTOM);
     return TESS_OK;
 }
@@ -209,13 +222,14 @@ static tess_status update_bottom(const tess_pc *pc, tess_amg *amg)
 {
     const tess_backend *backend = amg->device->backend;
     tess_amg_level *last = &amg->level[amg->levels - 1];
+    double pivot;
     bool made = false;
     if (amg->bottom_elsewhere)
         TESS_TRY(
             backend->multigrid->bottom(last[-1].device, least_pivot(pc, last->A->rows), &made));
     if (!made) {
         TESS_TRY(tess_amg_need_values(amg, last));
-        TESS_TRY(tess_amg_invert_bottom(amg->ctx, last->A, amg->symmetric, amg->bottom));
+        TESS_TRY(tess_amg_invert_bottom(amg->ctx, last->A, amg->symmetric, amg->bottom, &pivot));
     }
     if (!made && amg->bottom_elsewhere)
         TESS_TRY(backend->memory_copy_to(
