@@ -30,49 +30,17 @@ static void add_point(const tess_calibration *c, const tess_sample *s, fit_point
     p->seconds[p->count++] = plain_seconds(c, s);
 }
 
-/* A class whose samples are fitted. */
-typedef struct fitted {
-    char name[TESS_MODEL_CLASS];
-    double working_share;
-    double gone; /* samples of so many times the cache come from memory */
-} fitted;
-
-static double times_cache(const tess_calibration *c, const fitted *k, const tess_sample *s)
-{
-    return s->bytes * k->working_share / c->model->cache_bytes;
-}
-
-/* Half storage moves half of what other storage does. Beside a cache of hundreds of megabytes the
- * largest matrix of a calibration has less than twice GONE times the cache, so that no sample of
- * half storage would count as from memory. Where so few do, the two largest sizes stand for it. */
-static fitted fitted_of(const tess_calibration *c, const char *name, double working_share)
-{
-    enum { FEWEST = 3 /* points of a sigmoid */ };
-    static const double two_sizes = 0.7, least = 1.5;
-    fitted k = {.working_share = working_share, .gone = TESS_CACHE_GONE};
-    double most = 0;
-    int beyond = 0;
-    snprintf(k.name, sizeof k.name, "%s", name);
-    for (int64_t i = 0; i < c->regular; i++) {
-        if (strcmp(c->samples[i].name, name) != 0)
-            continue;
-        most = fmax(most, times_cache(c, &k, &c->samples[i]));
-        beyond += times_cache(c, &k, &c->samples[i]) >= TESS_CACHE_GONE;
-    }
-    if (beyond < FEWEST && two_sizes * most > least)
-        k.gone = fmin(two_sizes * most, TESS_CACHE_GONE);
-    return k;
-}
-
-/* The samples of a class that are in cache, or those that are not; what lies between belongs to
+/* The samples called `name` that are in cache, or those that are not; what lies between belongs to
  * neither. */
-static void select_points(const tess_calibration *c, const fitted *k, bool cached, fit_points *p)
+static void select_points(const tess_calibration *c, const char *name, bool cached,
+                          double working_share, fit_points *p)
 {
     p->count = 0;
     for (int64_t i = 0; i < c->regular && p->count < FIT_MAX; i++) {
         const tess_sample *s = &c->samples[i];
-        double times = times_cache(c, k, s);
-        if (strcmp(s->name, k->name) == 0 && (cached ? times <= TESS_CACHE_KEPT : times >= k->gone))
+        double times = s->bytes * working_share / c->model->cache_bytes;
+        if (strcmp(s->name, name) == 0 &&
+            (cached ? times <= TESS_CACHE_KEPT : times >= TESS_CACHE_GONE))
             add_point(c, s, p);
     }
 }
@@ -121,15 +89,15 @@ static bool fit_sigmoid(const fit_points *p, tess_model_curve *curve)
 
 /* Adds the points between cache and memory that were as fast as the cache's curve says: their data
  * were in the cache. */
-static void add_resident(const tess_calibration *c, const tess_model_curve *curve, const fitted *k,
-                         fit_points *p)
+static void add_resident(const tess_calibration *c, const tess_model_curve *curve,
+                         double working_share, fit_points *p)
 {
     static const double slower = 0.1;
-    const double most = tess_model_vectors_stay(c->model) ? TESS_L2_KEPT : k->gone;
+    const double most = tess_model_vectors_stay(c->model) ? TESS_L2_KEPT : TESS_CACHE_GONE;
     for (int64_t i = 0; i < c->regular && p->count < FIT_MAX; i++) {
         const tess_sample *s = &c->samples[i];
-        double times = times_cache(c, k, s);
-        if (strcmp(s->name, k->name) != 0 || times <= TESS_CACHE_KEPT || times >= most)
+        double times = s->bytes * working_share / c->model->cache_bytes;
+        if (strcmp(s->name, curve->name) != 0 || times <= TESS_CACHE_KEPT || times >= most)
             continue;
         add_point(c, s, p);
         if (relative_error(curve, p, p->count - 1) < -slower)
@@ -220,17 +188,18 @@ static void fit_rest(const fit_points *p, tess_model_curve *curve)
     fit_factors(p, p->bytes, left, sizes, &curve->sizes);
 }
 
-static tess_status fit_class(tess_calibration *c, const fitted *k, bool cached)
+static tess_status fit_class(tess_calibration *c, const char *name, bool cached,
+                             double working_share)
 {
     fit_points p;
     tess_model_curve curve = {.block = c->block, .type = c->type, .cached = cached};
-    memcpy(curve.name, k->name, sizeof curve.name);
-    select_points(c, k, cached, &p);
+    snprintf(curve.name, sizeof curve.name, "%s", name);
+    select_points(c, name, cached, working_share, &p);
     if (!fit_best(&p, &curve))
         return TESS_OK;
     drop_outliers(&curve, &p);
     if (cached)
-        add_resident(c, &curve, k, &p);
+        add_resident(c, &curve, working_share, &p);
     if (!fit_best(&p, &curve))
         return TESS_OK;
     if (p.count >= ENOUGH)
@@ -257,17 +226,17 @@ static tess_status add_share(tess_calibration *c, const char *name, double bytes
 }
 
 /* What share of the data the times of samples between the two curves stand for. */
-static tess_status fit_shares(tess_calibration *c, const fitted *k)
+static tess_status fit_shares(tess_calibration *c, const char *name, double working_share)
 {
     double shares[BINS] = {0}, logs[BINS] = {0}, cache = c->model->cache_bytes;
     int counts[BINS] = {0};
     double width = log(TESS_CACHE_GONE / TESS_CACHE_KEPT) / BINS;
     for (int64_t i = 0; i < c->regular; i++) {
         const tess_sample *s = &c->samples[i];
-        double times = times_cache(c, k, s);
-        if (strcmp(s->name, k->name) != 0 || times <= TESS_CACHE_KEPT || times >= k->gone)
+        double times = s->bytes * working_share / cache;
+        if (strcmp(s->name, name) != 0 || times <= TESS_CACHE_KEPT || times >= TESS_CACHE_GONE)
             continue;
-        tess_model_load load = {.name = k->name,
+        tess_model_load load = {.name = name,
                                 .block = c->block,
                                 .type = c->type,
                                 .bytes = s->bytes,
@@ -280,14 +249,14 @@ static tess_status fit_shares(tess_calibration *c, const fitted *k)
         int bin = (int)(log(times / TESS_CACHE_KEPT) / width);
         bin = bin < BINS ? bin : BINS - 1;
         shares[bin] += (out - plain_seconds(c, s)) / (out - in);
-        logs[bin] += log(times * cache);
+        logs[bin] += log(s->bytes * working_share);
         counts[bin]++;
     }
-    TESS_TRY(add_share(c, k->name, TESS_CACHE_KEPT * cache, 1));
+    TESS_TRY(add_share(c, name, TESS_CACHE_KEPT * cache, 1));
     for (int i = 0; i < BINS; i++)
         if (counts[i] > 0)
-            TESS_TRY(add_share(c, k->name, exp(logs[i] / counts[i]), shares[i] / counts[i]));
-    return add_share(c, k->name, k->gone * cache, 0);
+            TESS_TRY(add_share(c, name, exp(logs[i] / counts[i]), shares[i] / counts[i]));
+    return add_share(c, name, TESS_CACHE_GONE * cache, 0);
 }
 
 tess_status tess_calibration_fit(tess_calibration *c, double working_share)
@@ -299,11 +268,10 @@ tess_status tess_calibration_fit(tess_calibration *c, double working_share)
             seen = strcmp(c->samples[k].name, name) == 0;
         if (seen)
             continue;
-        const fitted k = fitted_of(c, name, working_share);
         for (int cached = 0; cached < 2; cached++)
-            TESS_TRY(fit_class(c, &k, cached != 0));
+            TESS_TRY(fit_class(c, name, cached != 0, working_share));
         if (working_share > 0)
-            TESS_TRY(fit_shares(c, &k));
+            TESS_TRY(fit_shares(c, name, working_share));
     }
     return TESS_OK;
 }

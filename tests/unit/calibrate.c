@@ -50,44 +50,6 @@ static void calibration_finds_what_made_the_samples(void **state)
     tess_model_destroy(c.model);
 }
 
-/* Half storage beside a large cache: its largest products are 2.7 times the cache. They stand for
- * memory, so that a kernel that is fast in the cache only is not taken to be fast beyond it. */
-static void the_largest_products_stand_for_memory_where_none_is_larger(void **state)
-{
-    const double cache = 2.2e8, in = 4e11, out = 1e11;
-    tess_calibration c = {.ctx = test_ctx(state), .block = 4};
-    tess_sample samples[128];
-    c.samples = samples;
-    for (double bytes = 1e5; bytes < 2.8 * cache; bytes *= 1.3) {
-        const double times = bytes / cache;
-        const double share = times < 0.45 ? 1 : times > 1.8 ? 0 : 1 - (times - 0.45) / 1.35;
-        for (int i = 0; i < 3; i++)
-            samples[c.count++] = (tess_sample){.name = "half",
-                                               .bytes = bytes * (1 - 0.01 * i),
-                                               .block_rows = bytes / 1000,
-                                               .length = 7,
-                                               .seconds = bytes * (share / in + (1 - share) / out)};
-    }
-    assert_int_equal(tess_model_create(c.ctx, "cpu, test", &c.model), TESS_OK);
-    c.model->cache_bytes = cache;
-    c.regular = c.count;
-    assert_int_equal(tess_calibration_fit(&c, 1), TESS_OK);
-    assert_int_equal(c.model->curve_count, 2);
-    for (int64_t i = 0; i < c.count; i++) {
-        const tess_sample *s = &samples[i];
-        const tess_model_load load = {.name = "half",
-                                      .block = 4,
-                                      .bytes = s->bytes,
-                                      .block_rows = s->block_rows,
-                                      .length = 7,
-                                      .working = s->bytes};
-        const double error = tess_model_seconds(c.model, &load, false) / s->seconds - 1;
-        if (fabs(error) > 0.15)
-            fail_msg("%g bytes: off by %g", s->bytes, error);
-    }
-    tess_model_destroy(c.model);
-}
-
 /* The same curve comes from samples that took longer by what their changing rows and streams out of
  * step cost. */
 static void a_curve_is_of_rows_that_do_not_change(void **state)
@@ -254,7 +216,6 @@ int main(void)
         cmocka_unit_test(a_stand_in_is_scaled_to_what_is_measured),
         cmocka_unit_test(scaling_without_memory_leaks_nothing),
         cmocka_unit_test(calibration_finds_what_made_the_samples),
-        cmocka_unit_test(the_largest_products_stand_for_memory_where_none_is_larger),
         cmocka_unit_test(a_curve_is_of_rows_that_do_not_change),
         cmocka_unit_test(calibration_tells_changes_from_streams_out_of_step),
         cmocka_unit_test(a_band_is_symmetric_with_gaps_and_without),
