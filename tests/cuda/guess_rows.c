@@ -41,7 +41,7 @@ static void padding_tells_random_lengths_from_stencils(void **state)
 }
 
 /* Times of an H200 say so: src/cuda/kernels/sliced_guess.c. */
-static void wide_blocks_are_sorted_where_rows_side_by_side_differ(void **state)
+static void rows_are_sorted_where_those_side_by_side_differ(void **state)
 {
     static const struct {
         const char *text;
@@ -51,7 +51,11 @@ static void wide_blocks_are_sorted_where_rows_side_by_side_differ(void **state)
         {"random:rows=2326,cols=2326,avg=16,r=1,c=1", 20, 4096, 4},
         {"random:rows=1709,cols=1709,avg=30,r=1,c=1", 27, 4096, 4},
         {"random:rows=2250,cols=2250,avg=5,r=1,c=1", 36, 4096, 1}, /* too short for four threads */
-        {"random:rows=27323,cols=27323,avg=22,r=1,c=1", 8, 1, 1},  /* not wide */
+        {"random:rows=281954,cols=281954,avg=14,r=1,c=1", 3, 4096, 1},
+        {"random:rows=75757,cols=75757,avg=30,r=1,c=1", 4, 4096, 2},
+        {"random:rows=14534,cols=14534,avg=40,r=1,c=1", 8, 4096, 4},
+        {"random:rows=20000,cols=20000,avg=14,r=1,c=1", 3, 1, 2}, /* in L2 */
+        {"stencil27:n=40,b=1", 3, 1, 1},
         {"stencil27:n=12,b=1", 32, 1, 2},
         {"stencil7:n=11,b=1", 24, 1, 4}, /* six blocks are too few for eight threads */
     };
@@ -81,7 +85,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(padding_tells_random_lengths_from_stencils),
-        cmocka_unit_test(wide_blocks_are_sorted_where_rows_side_by_side_differ),
+        cmocka_unit_test(rows_are_sorted_where_those_side_by_side_differ),
         cmocka_unit_test(a_matrix_in_the_cache_is_not_evicted_first),
     };
     return cmocka_run_group_tests(tests, test_setup, test_teardown);

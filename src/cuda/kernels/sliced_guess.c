@@ -40,13 +40,21 @@ static int64_t mean_row(const tess_cuda_problem *problem)
     return problem->blocks / (problem->block_rows > 0 ? problem->block_rows : 1);
 }
 
-/* A thread block holds its place until its longest row ends. Where rows side by side differ much,
- * sorting puts rows of one length together. H200, wide blocks, lengths of 0 to 2 times the mean, 90
- * to 700 MB: sorted, with four threads a row, 1.09 to 1.34 times as fast as what was taken before,
- * in ten of ten cases. Cubes of 27 points have 1.2 to 1.3 here, and sorting changes 1 % there. */
+/* Whether rows side by side differ so much that sorting pays, which puts rows of one length
+ * together. Two things are saved:
+ *   wide blocks    a thread block holds its place until its longest row ends (H200, lengths of 0 to
+ *                  2 times the mean, 90 to 700 MB: sorted, with four threads a row, 1.09 to 1.34
+ *                  times as fast, in ten of ten cases);
+ *   narrow blocks  padding shares sectors with what is read (the same lengths, b = 1 to 8, 150 to
+ *                  300 MB: 1.02 to 1.4 times as fast, in 13 of 13 cases; prolongators of 3 x 6
+ *                  blocks, padded by 1.23: 1.10 times in f32, 1.16 in f64). In L2 that costs
+ * little, and sorting up to 10 %. Cubes of 27 points are padded by 1.06 to 1.3, the more the
+ * smaller they are, and sorting changes 1 % there. */
 static bool is_uneven(const tess_cuda_problem *problem)
 {
-    return tess_sliced_is_wide(problem) && problem->padded > 1.5;
+    return tess_sliced_is_wide(problem)
+               ? problem->padded > 1.5
+               : problem->padded > 1.2 && !tess_cuda_fits_cache(problem, 1);
 }
 
 static void guess_irregular(const tess_cuda_problem *problem, int *p)
@@ -144,7 +152,7 @@ static double blocks_in_flight(const tess_cuda_problem *problem, const int *p)
 
 /* Whether twice the threads a row are not too many in all: half of those that run at once. 32
  * threads a row only where that is a quarter (dense, 8 x 8 blocks, f64: 2048 rows 9.5 -> 9.0 us,
- * 4096 rows 33.5 -> 34.7). Two kinds of rows get more, while their threads have several blocks:
+ * 4096 rows 33.5 -> 34.7). Three kinds of rows get more, while their threads have several blocks:
  *   wide blocks  from four threads on up to 1.4 times as many as run at once, of four blocks each
  *                (H200, 9 000 to 32 000 rows, eight threads a row instead of four, or 16 instead of
  *                eight: 1.08, 1.14, 1.15, 1.33 and 1.44 times as fast, once 0.995; rows of six
@@ -152,7 +160,11 @@ static double blocks_in_flight(const tess_cuda_problem *problem, const int *p)
  *   cut rows     twice as many as run at once, of three blocks each, as a few segments of `lambda`
  *                blocks end last. Long segments have four threads in any case (14 matrices with
  *                rows of very different lengths: 12 of them 2 to 16 % faster, two 1.8 and 4.2 %
- *                slower). So have rows that were sorted and not cut. */
+ *                slower). So have wide blocks' rows that were sorted and not cut;
+ *   some longer  of narrow blocks beyond L2, where the longest row is 1.4 times the mean: as many
+ * as run at once, while threads wait six times and more (R of elasticity, 54 000 rows of 126
+ * blocks, four threads instead of two: 1.10 times as fast in f32, 1.16 in f64; A of its first
+ * coarse level, of 26 blocks: 1.06). Cubes, whose rows end together, take 2 to 3 % longer. */
 static bool takes_twice(const tess_cuda_problem *problem, const int *p)
 {
     const int64_t half = (int64_t)problem->multiprocessors * 1024;
@@ -164,9 +176,13 @@ static bool takes_twice(const tess_cuda_problem *problem, const int *p)
     const int at_once = wide ? tess_sliced_dealt(twice) : twice[TPR]; /* blocks of a row */
     if (threads <= (p[TPR] >= 16 ? half / 2 : half))
         return true;
-    if (p[TPR] < 4 &&
-        (p[LAMBDA] >= 64 || (is_uneven(problem) && p[LAMBDA] == 0 && mean_row(problem) >= 8)))
+    if (p[TPR] < 4 && (p[LAMBDA] >= 64 ||
+                       (wide && is_uneven(problem) && p[LAMBDA] == 0 && mean_row(problem) >= 8)))
         return true;
+    if (!wide && p[LAMBDA] == 0)
+        return threads <= 2 * half && 5 * problem->longest_row >= 7 * mean_row(problem) &&
+               !tess_cuda_fits_cache(problem, 0.8) &&
+               (double)mean_row(problem) >= 6 * p[PANELS] * blocks_in_flight(problem, p);
     if (p[TPR] >= 16 || mean_row(problem) < (p[LAMBDA] > 0 ? 3 : 4) * at_once)
         return false;
     return p[LAMBDA] > 0 ? threads <= (p[LAMBDA] >= 64 ? 4 : 2) * half
@@ -243,6 +259,23 @@ static void guess_long_rows(const tess_cuda_problem *problem, int *p)
         p[TPR] = before;
 }
 
+/* Sorted rows of narrow blocks get two threads, then four, while threads wait six times for their
+ * loads (H200, 13 matrices with lengths of 0 to 2 times the mean: two threads are 2 to 7 % faster
+ * in the five that wait as often, between 2 % faster and 8 % slower in the others). */
+static void guess_sorted_rows(const tess_cuda_problem *problem, int *p)
+{
+    const double mean = (double)problem->blocks / (double)tess_max(problem->block_rows, 1);
+    if (p[SIGMA] == 1 || p[LAMBDA] > 0 || tess_sliced_is_wide(problem))
+        return;
+    while (p[TPR] < 4 && mean >= 6 * p[PANELS] * blocks_in_flight(problem, p)) {
+        p[TPR] *= 2;
+        if (!tess_sliced_fits(problem, p)) {
+            p[TPR] /= 2;
+            return;
+        }
+    }
+}
+
 /* Rows of an odd number of f32 begin anywhere in a sector, so neighbouring thread blocks read the
  * same sectors at their ends: with 256 threads they are half as many. H200, f32, two and four
  * threads a row, odd b = 17 to 63: 16 of 16 cases of 7 and 27 points 0.7 to 4.4 % faster. In a
@@ -306,6 +339,7 @@ void tess_sliced_guess(const tess_cuda_problem *problem, int *p)
     guess_small_blocks(problem, p);
     if (!few && !guess_one_round(problem, p))
         guess_long_rows(problem, p);
+    guess_sorted_rows(problem, p);
     guess_large_blocks(problem, p);
     if (tess_sliced_gathers_worth(problem))
         p[XV] = tess_sliced_widest_x(problem);
