@@ -160,11 +160,14 @@ static double blocks_in_flight(const tess_cuda_problem *problem, const int *p)
  *   cut rows     twice as many as run at once, of three blocks each, as a few segments of `lambda`
  *                blocks end last. Long segments have four threads in any case (14 matrices with
  *                rows of very different lengths: 12 of them 2 to 16 % faster, two 1.8 and 4.2 %
- *                slower). So have wide blocks' rows that were sorted and not cut;
+ *                slower). Up to five times as many as run at once are for ten blocks each (three
+ *                cases: 6, 10 and 19 % faster). Wide blocks' rows that were sorted and not cut have
+ *                four threads too;
  *   some longer  of narrow blocks beyond L2, where the longest row is 1.4 times the mean: as many
- * as run at once, while threads wait six times and more (R of elasticity, 54 000 rows of 126
- * blocks, four threads instead of two: 1.10 times as fast in f32, 1.16 in f64; A of its first
- * coarse level, of 26 blocks: 1.06). Cubes, whose rows end together, take 2 to 3 % longer. */
+ *                as run at once, while threads wait six times and more (R of elasticity, 54 000
+ *                rows of 126 blocks, four threads instead of two: 1.10 times as fast in f32, 1.16
+ *                in f64; A of its first coarse level, of 26 blocks: 1.06). Cubes, whose rows end
+ *                together, take 2 to 3 % longer. */
 static bool takes_twice(const tess_cuda_problem *problem, const int *p)
 {
     const int64_t half = (int64_t)problem->multiprocessors * 1024;
@@ -185,7 +188,10 @@ static bool takes_twice(const tess_cuda_problem *problem, const int *p)
                (double)mean_row(problem) >= 6 * p[PANELS] * blocks_in_flight(problem, p);
     if (p[TPR] >= 16 || mean_row(problem) < (p[LAMBDA] > 0 ? 3 : 4) * at_once)
         return false;
-    return p[LAMBDA] > 0 ? threads <= (p[LAMBDA] >= 64 ? 4 : 2) * half
+    return p[LAMBDA] > 0 ? threads <= (p[LAMBDA] < 64                     ? 2
+                                       : mean_row(problem) < 10 * at_once ? 4
+                                                                          : 10) *
+                                          half
                          : wide && p[TPR] >= 4 &&
                                (double)threads <= 1.4 * (double)threads_at_once(problem, twice);
 }
