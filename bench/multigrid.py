@@ -249,13 +249,17 @@ def of_read(case):
 def cycles_of_read(case, goal):
     """The share of the read ceiling that the cycles reach: their bytes over their share of an iteration's time."""
     found = [(re.search(r"^memory of the cycles: ([\d.e+]+) GB/s$", run.get("preconditioner", ""), re.M), run) for run in case["runs"]]
-    alone = statistics.median(case["iteration_seconds"]) if case.get("iteration_seconds") else None
+    alone = sorted(case.get("iteration_seconds", []))
     shares = []
     for line, run in found:
         if line and run["read_gb_per_s"]:
             whole = sum(run[f"seconds_{part}"] for part in ("spmv", "pc", "dots", "vectors")) / run["iterations"]
-            shares.append(float(line[1]) / run["read_gb_per_s"] * (whole / alone if alone else 1))
-    return share_text(shares, goal)
+            shares.append(float(line[1]) / run["read_gb_per_s"] * (whole / statistics.median(alone) if alone else 1))
+    text = share_text(shares, goal)
+    if not alone or not shares:
+        return text
+    least, most = (100 * statistics.median(shares) * statistics.median(alone) / seconds for seconds in (alone[-1], alone[0]))
+    return f"{text} ({least:.1f}–{most:.1f})"
 
 
 def complexity_of(case, goal=None):
