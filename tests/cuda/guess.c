@@ -3,8 +3,7 @@
  * device. */
 #include <string.h>
 
-#include "cuda/plan/plan.h"
-#include "support/support.h"
+#include "guessed.h"
 
 static tess_matrix *generate(void **state, const char *text)
 {
@@ -48,19 +47,6 @@ static void dense_columns_are_not_scattered(void **state)
     tess_cuda_problem_of(A, &problem);
     assert_true(problem.scattered < 0.01);
     tess_matrix_destroy(A);
-}
-
-static int guessed(const tess_cuda_problem *problem, const char *name)
-{
-    const tess_cuda_kernel *kernel = tess_cuda_kernel_find("sliced");
-    int params[TESS_CUDA_PARAMS];
-    kernel->guess(problem, params);
-    assert_true(kernel->fits(problem, params));
-    for (int i = 0; i < kernel->param_count; i++)
-        if (strcmp(kernel->params[i].name, name) == 0)
-            return params[i];
-    fail_msg("sliced has no parameter %s", name);
-    return -1;
 }
 
 /* `rows` block rows of b x b blocks in f64, `mean` blocks each, on an H200. */
@@ -108,13 +94,13 @@ static void panels_follow_the_size_of_a_scattered_x(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         tess_cuda_problem problem =
             problem_of(cases[i].rows, cases[i].b, cases[i].mean, cases[i].share);
-        int panels = guessed(&problem, "panels");
+        int panels = guessed("sliced", &problem, "panels");
         if (panels != cases[i].panels)
             fail_msg("%lld rows, b=%d, scattered %g: %d panels, expected %d",
                      (long long)cases[i].rows, (int)cases[i].b, cases[i].share, panels,
                      cases[i].panels);
         problem.l2_bytes = 0;
-        assert_int_equal(guessed(&problem, "panels"), 1);
+        assert_int_equal(guessed("sliced", &problem, "panels"), 1);
     }
 }
 
@@ -184,7 +170,8 @@ static void thread_blocks_fill_rounds_and_long_rows_have_two_threads(void **stat
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const tess_cuda_problem problem =
             cube(cases[i].n, cases[i].b, cases[i].points, cases[i].type);
-        const int depth = guessed(&problem, "depth"), tpr = guessed(&problem, "tpr");
+        const int depth = guessed("sliced", &problem, "depth"),
+                  tpr = guessed("sliced", &problem, "tpr");
         if (depth != cases[i].depth || tpr != cases[i].tpr)
             fail_msg("%d points, n=%d, b=%d, %s: depth=%d,tpr=%d, expected depth=%d,tpr=%d",
                      cases[i].points, (int)cases[i].n, (int)cases[i].b,
@@ -200,10 +187,10 @@ static void loads_in_flight_are_fewer_only_where_the_cache_keeps_the_matrix(void
     tess_cuda_problem problem = problem_of(68 * 17 * 4, 8, 0, 0);
     problem.blocks = 202 * 49 * 10;
     problem.longest_row = 27;
-    assert_int_equal(guessed(&problem, "tpr"), 2);
-    assert_int_equal(guessed(&problem, "depth"), 2);
+    assert_int_equal(guessed("sliced", &problem, "tpr"), 2);
+    assert_int_equal(guessed("sliced", &problem, "depth"), 2);
     problem.blocks = 80000; /* 41 MB */
-    assert_int_equal(guessed(&problem, "depth"), 1);
+    assert_int_equal(guessed("sliced", &problem, "depth"), 1);
 }
 
 /* A few hundred long rows have a thread block on every multiprocessor, or as many as 16 rows
@@ -225,7 +212,8 @@ static void few_long_rows_are_dealt_to_all_multiprocessors(void **state)
         tess_cuda_problem dense = problem_of(lines, cases[i].b, 0, 0);
         dense.blocks = lines * lines;
         dense.longest_row = lines;
-        const int tpr = guessed(&dense, "tpr"), threads = guessed(&dense, "threads");
+        const int tpr = guessed("sliced", &dense, "tpr"),
+                  threads = guessed("sliced", &dense, "threads");
         if (tpr != cases[i].tpr || threads != cases[i].threads)
             fail_msg("dense, n=%d, b=%d: tpr=%d,threads=%d, expected tpr=%d,threads=%d",
                      (int)cases[i].n, (int)cases[i].b, tpr, threads, cases[i].tpr,
@@ -260,7 +248,8 @@ static void wide_blocks_of_few_rows_and_cut_rows_have_more_threads(void **state)
         tess_cuda_problem problem = problem_of(cases[i].rows, cases[i].b, cases[i].mean, 0);
         problem.type = cases[i].type;
         problem.longest_row = cases[i].longest;
-        const int tpr = guessed(&problem, "tpr"), threads = guessed(&problem, "threads");
+        const int tpr = guessed("sliced", &problem, "tpr"),
+                  threads = guessed("sliced", &problem, "threads");
         if (tpr != cases[i].tpr || threads > cases[i].most_threads)
             fail_msg("%d block rows, b=%d: tpr=%d,threads=%d, expected tpr=%d and at most %d",
                      (int)cases[i].rows, (int)cases[i].b, tpr, threads, cases[i].tpr,
@@ -281,7 +270,8 @@ static void the_guess_fits_every_problem(void **state)
         problem.longest_row = mean + tess_random_below(seed, 5, 2 * mean + 9);
         problem.type = seed % 2 ? TESS_F64 : TESS_F32;
         problem.multiprocessors = (int)tess_random_below(seed, 6, 200);
-        const int tpr = guessed(&problem, "tpr"), depth = guessed(&problem, "depth");
+        const int tpr = guessed("sliced", &problem, "tpr"),
+                  depth = guessed("sliced", &problem, "depth");
         if (tpr < 1 || depth < 1)
             fail_msg("seed %llu: tpr=%d, depth=%d", (unsigned long long)seed, tpr, depth);
     }

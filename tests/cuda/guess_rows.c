@@ -1,8 +1,7 @@
 /* What the guesses of kernels make of rows of different lengths, and of a matrix in the cache. */
 #include <string.h>
 
-#include "cuda/plan/plan.h"
-#include "support/support.h"
+#include "guessed.h"
 
 /* A generated pattern of b x b blocks on an H200. */
 static tess_cuda_problem problem_of(void **state, const char *text, int32_t b)
@@ -18,19 +17,6 @@ static tess_cuda_problem problem_of(void **state, const char *text, int32_t b)
     problem.rows *= b;
     problem.cols *= b;
     return problem;
-}
-
-static int guessed(const char *name, const tess_cuda_problem *problem, const char *param)
-{
-    const tess_cuda_kernel *kernel = tess_cuda_kernel_find(name);
-    int params[TESS_CUDA_PARAMS];
-    kernel->guess(problem, params);
-    assert_true(kernel->fits(problem, params));
-    for (int i = 0; i < kernel->param_count; i++)
-        if (strcmp(kernel->params[i].name, param) == 0)
-            return params[i];
-    fail_msg("%s has no parameter %s", name, param);
-    return -1;
 }
 
 static void padding_tells_random_lengths_from_stencils(void **state)
