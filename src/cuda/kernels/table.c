@@ -43,20 +43,24 @@ bool tess_cuda_kernel_by_fields(const tess_cuda_kernel *kernel, const tess_cuda_
            kernel->by_fields(problem);
 }
 
-/* How much longer rows would be, in the mean, if those that run side by side waited for each other.
- */
+/* How much longer rows would be, in the mean, if those that run side by side waited for each other:
+ * of a sample, which takes no longer for more rows. */
 static double padded(const tess_matrix *A)
 {
-    enum { SIDE_BY_SIDE = 32 };
-    double blocks = 0;
-    for (int64_t first = 0; first < A->block_rows; first += SIDE_BY_SIDE) {
+    enum { SIDE_BY_SIDE = 32, SAMPLES = 1024 };
+    const int64_t groups = tess_ceil_div(A->block_rows, SIDE_BY_SIDE);
+    const int64_t samples = tess_min(groups, SAMPLES), *offsets = A->row_offsets;
+    int64_t blocks = 0, waited = 0;
+    for (int64_t s = 0; s < samples; s++) {
+        const int64_t first = s * groups / samples * SIDE_BY_SIDE;
         const int64_t last = tess_min(first + SIDE_BY_SIDE, A->block_rows);
         int64_t longest = 0;
         for (int64_t i = first; i < last; i++)
-            longest = tess_max(longest, A->row_offsets[i + 1] - A->row_offsets[i]);
-        blocks += (double)longest * (double)(last - first);
+            longest = tess_max(longest, offsets[i + 1] - offsets[i]);
+        blocks += offsets[last] - offsets[first];
+        waited += longest * (last - first);
     }
-    return A->blocks > 0 ? blocks / (double)A->blocks : 0;
+    return blocks > 0 ? (double)waited / (double)blocks : 0;
 }
 
 void tess_cuda_problem_of(const tess_matrix *A, tess_cuda_problem *problem)
