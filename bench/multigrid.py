@@ -26,6 +26,7 @@ RESULTS = os.path.join(ROOT, "bench", "results")
 PAGE = os.path.join(ROOT, "docs", "performance", "multigrid.md")
 SOLVER, SINGLE, OTHER = "cg:pc=amg", "cg:pc=amg,pc_type=f32", "cg:pc=bjacobi"
 SMOOTH, JUMPS = "gen:diffusion:n=%d", ["jump=1e6", "aniso=1e3", "aniso=1e-3"]
+GPU_PEER, PEER_SIZES = "cuda-solve-amgcl", (24, 40, 64)  # its set-up of n = 100 takes half a minute
 FEW, MANY = 4, 14  # iterations of the solves whose difference is the time of an iteration
 OF_SYSTEM = ("device", "rhs", "type", "rows", "block", "blocks")  # the same in all runs of a case
 
@@ -90,6 +91,23 @@ class Bench:
                 found.append((runs[1]["seconds"] - runs[0]["seconds"]) / (MANY - FEW))
         return found
 
+    def peer(self, given, folder):
+        """AMGCL on the same GPU: its report, with the times of every round; None without it."""
+        program, dump, runs = os.path.join(self.options.peers, GPU_PEER), os.path.join(folder, "system"), []
+        if not os.path.exists(program):
+            return None
+        self.output("tessera_bench_solve", "--dump", dump, given, "cg:pc=jacobi,max=1")
+        for _ in range(self.options.rounds + 1 if os.path.exists(dump) else 0):
+            done = subprocess.run([program, dump, "3", "1e-8", "1", "cg:amg"], stdout=subprocess.PIPE, text=True, check=False)
+            runs += [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+            if runs:
+                print(f"{given:34} {runs[-1]['peer']:22} {runs[-1]['iterations']:5} iterations, set-up {1e3 * runs[-1]['setup_seconds'][0]:9.1f} ms, "
+                      f"solve {1e3 * runs[-1]['solve_seconds'][0]:9.2f} ms", flush=True)
+        if not runs:
+            return None
+        seconds = {key: [run[key][0] for run in runs[1:]] for key in ("setup_seconds", "solve_seconds")}
+        return {**runs[-1], "input": given, **seconds}
+
     def set_ups(self, given):
         """Set-ups and new values in one process; None without the program."""
         text = self.output("tessera_bench_setup", "--device", self.options.device, given, SOLVER)
@@ -122,6 +140,8 @@ def measure(options):
         for case in document["cases"]:
             if options.device == "cuda" and case["solver"] != OTHER and edge(case["input"]) in sizes[-2:]:
                 case["iteration_seconds"] = bench.iteration_seconds(case["input"], case["solver"])
+        if options.device == "cuda":
+            document["peers"] = list(filter(None, (bench.peer(f"gen:elasticity:n={n}", folder) for n in PEER_SIZES if n in sizes)))
         for n in sizes[-2:]:
             document["set_ups"] += filter(None, [bench.set_ups(f"gen:elasticity:n={n}")])
             save(path, document)
@@ -193,6 +213,12 @@ COLUMNS = """Medians of the rounds; in brackets the least and the most. *of read
 of the read ceiling; the time has the way of b and x between host and device in it. *cycles, of read*: the same of the multigrid
 cycles alone. On a GPU and at the two largest n the solve's start is not in it, where iterations are timed and captured: an iteration takes a
 tenth of what 14 iterations take longer than 4, and the cycle has the share of it that clocks between the launches say. *f32 gains*: solve of `cg:pc=amg` over this solve.
+"""
+
+ON_GPU = """### Beside AMGCL on the same GPU
+
+Elasticity: set-up + solve in ms and, in brackets, iterations. AMGCL's CUDA backend has scalars, six rigid motions and Chebyshev's polynomial
+of its default degree, and sets up on the host. Each program is run once, then once a round; medians.
 """
 
 SET_UPS = """`tessera_bench_setup`, one process, ms: set-ups, then new values in the same pattern from the host's memory and from the
@@ -320,6 +346,23 @@ def diffusion(document):
             "y and z. *of smooth*: iterations over those of the smooth problem.\n\n" + table(head, rows)) if rows else ""
 
 
+def beside_on_gpu(document):
+    """AMGCL's CUDA backend beside ours."""
+    ours = {c["input"]: c for c in document["cases"] if c["solver"] == SOLVER}
+    rows = []
+    for peer in document.get("peers", []):
+        case = ours.get(peer["input"])
+        if not case:
+            continue
+        mine = [1e3 * median(case, key) for key in ("setup_seconds", "seconds")]
+        theirs = [1e3 * statistics.median(peer[key]) for key in ("setup_seconds", "solve_seconds")]
+        rows.append([str(edge(peer["input"])), thousands(case["rows"])]
+                    + [f"{digits(ms[0])} + {digits(ms[1])} ({count})" for ms, count in ((mine, median(case, "iterations")), (theirs, peer["iterations"]))]
+                    + [f"{mine[1] / theirs[1]:.2f}", f"{sum(mine) / sum(theirs):.3f}", f"{peer['true_residual']:.1e}"])
+    head = ["n", "unknowns", "Tessera", "AMGCL CUDA", "solve to solve", "both to both", "AMGCL's true residual"]
+    return "\n" + ON_GPU + "\n" + table(head, rows) if rows else ""
+
+
 def section(name, document):
     machine = document["machine"]
     text = (f"\n## {name}\n\n{machine['device']}; {machine['processor']}, {machine['processors']} processors; {machine['system']}, {machine['compiler']}. "
@@ -331,7 +374,7 @@ def section(name, document):
                 "phases of new values"]
         text += "\n### Set-up and new values\n\n" + SET_UPS + "\n" + table(head, rows)
     failed = ", ".join(f"`{what}`" for what in document["failed"])
-    return text + diffusion(document) + (f"\n**Without a report:** {failed}.\n" if failed else "")
+    return text + diffusion(document) + beside_on_gpu(document) + (f"\n**Without a report:** {failed}.\n" if failed else "")
 
 
 # ---- Beside other libraries, from bench/solve/suite.py ----
@@ -398,6 +441,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--name", help="of the machine: measures for bench/results/multigrid-NAME.json")
     parser.add_argument("--bin", default=os.path.join(ROOT, "build", "bin"), help="directory of tessera and tessera_bench_setup")
+    parser.add_argument("--peers", default=os.path.join(ROOT, "build", "peers"), help=f"directory of {GPU_PEER}")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--sizes", default="24,40,64,100", help="values of n; the last two are measured in more ways")
     parser.add_argument("--rounds", type=int, default=3)

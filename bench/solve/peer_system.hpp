@@ -15,11 +15,11 @@
 
 #include "peer_solve.h"
 
-// CSR, scalar rows.
+// CSR, scalar rows. coordinates: one a row, or none at all.
 struct peer_system {
     int block = 1;
     std::vector<int> offsets, columns;
-    std::vector<double> values, b;
+    std::vector<double> values, b, coordinates;
 
     int rows() const
     {
@@ -80,6 +80,9 @@ inline peer_system read_system(const char *path, int block)
     system.b = read_doubles(file, static_cast<std::size_t>(head[1]));
     if (!file)
         throw std::runtime_error(std::string(path) + " ends early");
+    read_ints(file, 2);
+    if (file)
+        system.coordinates = read_doubles(file, static_cast<std::size_t>(head[1]));
     return system;
 }
 
