@@ -111,51 +111,44 @@ static tess_status open_gate(const tess_cuda_space *state)
     return status;
 }
 
+/* The time between the clocks at the iteration's ends. */
+static tess_status read_whole(tess_cuda_space *state, const cu_event *events)
+{
+    float milliseconds = 0;
+    TESS_TRY(TESS_CU(state->cuda, cuEventElapsedTime(&milliseconds, events[0], events[1])));
+    correct_shares(state, 1e-3 * (double)milliseconds);
+    state->timed++;
+    return TESS_OK;
+}
+
+/* Runs an iteration with a clock before it, one behind it and, of the first ones, between its
+ * units. */
 static tess_status time_one(tess_space *space, const tess_stretch *stretch)
 {
     tess_cuda_space *state = tess_cuda_space_of(space);
     tess_cuda *cuda = state->cuda;
+    const bool between = state->timed < TIMED;
     const tess_unit_list *list;
     cu_event *events;
-    int64_t launches = 0;
+    int64_t clocks = 0;
     tess_status status;
     TESS_TRY(tess_cuda_need_list(space, stretch->lists, stretch, &list));
     TESS_TRY(tess_cuda_events_create(cuda, list->count + 1, &events));
-    launches = 0;
+    clocks = 0;
     TESS_TRY_CLEAN(shut_gate(state));
     for (int64_t i = 0; i < list->count; i += tess_cuda_units_together(list, i, stretch->count)) {
-        TESS_TRY_CLEAN(TESS_CU(cuda, cuEventRecord(events[launches++], state->plan->stream)));
+        if (between || i == 0)
+            TESS_TRY_CLEAN(TESS_CU(cuda, cuEventRecord(events[clocks++], state->plan->stream)));
         TESS_TRY_CLEAN(tess_cuda_run_units(space, list, i, stretch->systems, stretch->count));
     }
-    TESS_TRY_CLEAN(TESS_CU(cuda, cuEventRecord(events[launches], state->plan->stream)));
+    TESS_TRY_CLEAN(TESS_CU(cuda, cuEventRecord(events[clocks], state->plan->stream)));
     TESS_TRY_CLEAN(open_gate(state));
-    TESS_TRY_CLEAN(TESS_CU(cuda, cuEventSynchronize(events[launches])));
-    TESS_TRY_CLEAN(read_shares(space, list, stretch->count, events));
+    TESS_TRY_CLEAN(TESS_CU(cuda, cuEventSynchronize(events[clocks])));
+    TESS_TRY_CLEAN(between ? read_shares(space, list, stretch->count, events)
+                           : read_whole(state, events));
 cleanup:
     tess_cuda_open_gate(cuda);
     tess_cuda_events_destroy(cuda, events, list->count + 1);
-    return status;
-}
-
-static tess_status time_whole(tess_space *space, const tess_stretch *stretch)
-{
-    tess_cuda_space *state = tess_cuda_space_of(space);
-    tess_cuda *cuda = state->cuda;
-    const tess_unit_list *list;
-    cu_event *events;
-    float milliseconds = 0;
-    tess_status status;
-    TESS_TRY(tess_cuda_need_list(space, stretch->lists, stretch, &list));
-    TESS_TRY(tess_cuda_events_create(cuda, 2, &events));
-    TESS_TRY_CLEAN(TESS_CU(cuda, cuEventRecord(events[0], state->plan->stream)));
-    TESS_TRY_CLEAN(tess_cuda_run_list(space, list, stretch->systems, stretch->count));
-    TESS_TRY_CLEAN(TESS_CU(cuda, cuEventRecord(events[1], state->plan->stream)));
-    TESS_TRY_CLEAN(TESS_CU(cuda, cuEventSynchronize(events[1])));
-    TESS_TRY_CLEAN(TESS_CU(cuda, cuEventElapsedTime(&milliseconds, events[0], events[1])));
-    correct_shares(state, 1e-3 * (double)milliseconds);
-    state->timed++;
-cleanup:
-    tess_cuda_events_destroy(cuda, events, 2);
     return status;
 }
 
@@ -222,7 +215,7 @@ static tess_status run_stretch(tess_space *space, const tess_stretch *stretch)
     /* Iterations of methods with cycles differ, so none of them is timed. */
     const int timed = stretch->cycle == 1 ? timed_most(space) : 0;
     for (; state->timed < timed && put < stretch->most && !stopped; put++) {
-        TESS_TRY(state->timed < TIMED ? time_one(space, stretch) : time_whole(space, stretch));
+        TESS_TRY(time_one(space, stretch));
         TESS_TRY(tess_cuda_ask(space, 0));
         TESS_TRY(tess_cuda_answer(space, stretch, 0, put + 1, &stopped, &near));
         TESS_TRY(tess_cuda_halo_mean(state->halo, &state->iteration_seconds));
