@@ -47,9 +47,11 @@ static int64_t mean_row(const tess_cuda_problem *problem)
  *                  times as fast, in ten of ten cases);
  *   narrow blocks  padding shares sectors with what is read (the same lengths, b = 1 to 8, 150 to
  *                  300 MB: 1.02 to 1.4 times as fast, in 13 of 13 cases; prolongators of 3 x 6
- *                  blocks, padded by 1.23: 1.10 times in f32, 1.16 in f64). In L2 that costs
- * little, and sorting up to 10 %. Cubes of 27 points are padded by 1.06 to 1.3, the more the
- * smaller they are, and sorting changes 1 % there. */
+ *                  blocks, padded by 1.23: 1.10 times in f32, 1.16 in f64). In L2 padding
+ *                  costs little, and sorting up to 10 %.
+ *
+ * Cubes of 27 points are padded by 1.06 to 1.3, the more the smaller they are, and sorting changes
+ * 1 % there. */
 static bool is_uneven(const tess_cuda_problem *problem)
 {
     return tess_sliced_is_wide(problem)
@@ -146,6 +148,13 @@ static double blocks_in_flight(const tess_cuda_problem *problem, const int *p)
     const int loads = tess_sliced_wide_loads(problem, p);
     return loads > 0 ? (double)loads * p[V] * p[TPR] / problem->block_width
                      : (double)p[DEPTH] * tess_sliced_group(problem, p) * p[TPR];
+}
+
+/* Whether the threads of a row wait for their loads so many times, in the mean. */
+static bool waits(const tess_cuda_problem *problem, const int *p, int times)
+{
+    const double mean = (double)problem->blocks / (double)tess_max(problem->block_rows, 1);
+    return mean >= times * p[PANELS] * blocks_in_flight(problem, p);
 }
 
 /* ---- Threads a row ---- */
@@ -246,6 +255,16 @@ static bool guess_one_round(const tess_cuda_problem *problem, int *p)
     return false;
 }
 
+/* Twice the threads a row, if the kernel takes them. */
+static bool double_threads(const tess_cuda_problem *problem, int *p)
+{
+    p[TPR] *= 2;
+    if (tess_sliced_fits(problem, p))
+        return true;
+    p[TPR] /= 2;
+    return false;
+}
+
 /* A thread that waits for its loads a dozen times holds its place for long, and at the end of a
  * launch thread blocks end one by one: two threads a row end sooner. H200, 27 points, f64: b = 10
  * 82.8 -> 78.3 us, b = 5 to 11 of 1.1 GB 1 to 2 %; of 7 points, where threads wait 3 or 4 times, it
@@ -254,15 +273,11 @@ static bool guess_one_round(const tess_cuda_problem *problem, int *p)
  * device once get threads by guess_few_rows. */
 static void guess_long_rows(const tess_cuda_problem *problem, int *p)
 {
-    const double mean = (double)problem->blocks / (double)tess_max(problem->block_rows, 1);
     const int before = p[TPR];
     const bool dealt = before == 4 && problem->type == TESS_F64 && tess_sliced_is_wide(problem);
-    if ((before > 1 && !dealt) || rounds(problem, p) < 0.9 ||
-        mean < 12 * p[PANELS] * blocks_in_flight(problem, p))
+    if ((before > 1 && !dealt) || rounds(problem, p) < 0.9 || !waits(problem, p, 12))
         return;
-    p[TPR] = 2 * before;
-    if (!tess_sliced_fits(problem, p))
-        p[TPR] = before;
+    (void)double_threads(problem, p);
 }
 
 /* Sorted rows of narrow blocks get two threads, then four, while threads wait six times for their
@@ -270,16 +285,11 @@ static void guess_long_rows(const tess_cuda_problem *problem, int *p)
  * in the five that wait as often, between 2 % faster and 8 % slower in the others). */
 static void guess_sorted_rows(const tess_cuda_problem *problem, int *p)
 {
-    const double mean = (double)problem->blocks / (double)tess_max(problem->block_rows, 1);
     if (p[SIGMA] == 1 || p[LAMBDA] > 0 || tess_sliced_is_wide(problem))
         return;
-    while (p[TPR] < 4 && mean >= 6 * p[PANELS] * blocks_in_flight(problem, p)) {
-        p[TPR] *= 2;
-        if (!tess_sliced_fits(problem, p)) {
-            p[TPR] /= 2;
-            return;
-        }
-    }
+    bool more = true;
+    while (more && p[TPR] < 4 && waits(problem, p, 6))
+        more = double_threads(problem, p);
 }
 
 /* Rows of an odd number of f32 begin anywhere in a sector, so neighbouring thread blocks read the
