@@ -155,6 +155,12 @@ static tess_status measure(tess_amg *amg, tess_plan *plan, tess_amg_level *level
 
 /* ---- The bottom ---- */
 
+/* The scalars of a level's vectors. */
+static int64_t unknowns(const tess_matrix *A)
+{
+    return A->block_rows * A->block_height;
+}
+
 /* Pivots of a matrix with a diagonal of ones that are no larger than rounding errors: those of the
  * sweeps in f64 or, where the inverse is stored in f32, those of its numbers. These are up to
  * 1 / pivot, and errors of the size of its least eigenvalue, about 1, would make it indefinite. */
@@ -169,7 +175,7 @@ static tess_status invert_on_device(const tess_pc *pc, tess_amg *amg, bool *made
 {
     const tess_amg_device_ops *ops = amg->device->backend->multigrid;
     const tess_amg_level *last = &amg->level[amg->levels - 1];
-    const int64_t rows = last->A->block_rows * last->A->block_height;
+    const int64_t rows = unknowns(last->A);
     *made = false;
     if (amg->levels == 1 || !last[-1].device || !amg->symmetric)
         return TESS_OK;
@@ -189,7 +195,7 @@ static tess_status invert_on_device(const tess_pc *pc, tess_amg *amg, bool *made
 static tess_status invert_on_host(const tess_pc *pc, tess_amg *amg)
 {
     tess_amg_level *last = &amg->level[amg->levels - 1];
-    const int64_t rows = last->A->block_rows * last->A->block_height;
+    const int64_t rows = unknowns(last->A);
     double pivot;
     TESS_TRY(tess_amg_need_values(amg, last));
     TESS_TRY(tess_amg_dense_pattern(amg->ctx, rows, last->A->block_height, &amg->bottom));
@@ -207,8 +213,7 @@ static tess_status invert_on_host(const tess_pc *pc, tess_amg *amg)
 static tess_status make_bottom(const tess_pc *pc, tess_amg *amg)
 {
     enum { MOST = 500 }; /* of the host, where one thread factors the matrix */
-    const tess_matrix *A = amg->level[amg->levels - 1].A;
-    const int64_t rows = A->block_rows * A->block_height, given = pc->options.amg.bottom;
+    const int64_t rows = unknowns(amg->level[amg->levels - 1].A), given = pc->options.amg.bottom;
     TESS_TRY(invert_on_device(pc, amg, &amg->bottom_elsewhere));
     if (amg->bottom_elsewhere)
         TESS_TRY(tess_amg_dense_pattern(amg->ctx, rows, TESS_AMG_BOTTOM_BLOCK, &amg->bottom));
@@ -226,7 +231,7 @@ static tess_status update_bottom(const tess_pc *pc, tess_amg *amg)
     bool made = false;
     if (amg->bottom_elsewhere)
         TESS_TRY(
-            backend->multigrid->bottom(last[-1].device, least_pivot(pc, last->A->rows), &made));
+            backend->multigrid->bottom(last[-1].device, least_pivot(pc, unknowns(last->A)), &made));
     if (!made) {
         TESS_TRY(tess_amg_need_values(amg, last));
         TESS_TRY(tess_amg_invert_bottom(amg->ctx, last->A, amg->symmetric, amg->bottom, &pivot));
@@ -314,7 +319,7 @@ tess_status tess_amg_build(tess_plan *plan, tess_pc *pc, tess_amg *amg)
     TESS_TRY(finest(plan, amg));
     TESS_TRY(tess_amg_find_modes(pc, plan->matrix, &amg->mode_source));
     amg->modes = amg->mode_source.count;
-    level->modes_length = level->A->block_rows * level->A->block_height;
+    level->modes_length = unknowns(level->A);
     tess_amg_count_time(amg, AMG_MODES);
     TESS_TRY(build_levels(plan, pc, amg));
     return tess_amg_put_levels(pc, amg);
