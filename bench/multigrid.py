@@ -33,6 +33,11 @@ OF_SYSTEM = ("device", "rhs", "type", "rows", "block", "blocks")  # the same in 
 
 # ---- Measuring ----
 
+def say(given, who, iterations, set_up, solve, counted):
+    print(f"{given:34} {who:22} {iterations:5} iterations, set-up {1e3 * set_up:9.1f} ms, solve {1e3 * solve:9.2f} ms"
+          + ("" if counted else ", not counted"), flush=True)
+
+
 class Bench:
     """The programs of a build, with one file of wisdom for all of their runs."""
 
@@ -41,11 +46,12 @@ class Bench:
         self.failed = []  # inputs and solvers without a report
         self.environment = dict(os.environ, TESSERA_WISDOM=os.path.join(folder, "wisdom.json"))
 
-    def output(self, program, *words):
+    def output(self, program, *words, folder=None):
         """What a program prints; "" and a message where there is no such program or it fails."""
-        command = [os.path.join(self.options.bin, program), *words]
+        folder = folder or self.options.bin
+        command = [os.path.join(folder, program), *words]
         if not os.path.exists(command[0]):
-            print(f"skipped: no {program} in {self.options.bin}", file=sys.stderr)
+            print(f"skipped: no {program} in {folder}", file=sys.stderr)
             return ""
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=self.environment, check=False)
         if done.returncode != 0:
@@ -75,8 +81,7 @@ class Bench:
                 run = self.solve(given, solver)
                 if not run:
                     continue
-                print(f"{given:34} {solver:22} {run['iterations']:5} iterations, set-up {1e3 * run['setup_seconds']:9.1f} ms, "
-                      f"solve {1e3 * run['seconds']:9.2f} ms" + (", not counted" if number == 0 else ""), flush=True)
+                say(given, solver, run["iterations"], run["setup_seconds"], run["seconds"], number > 0)
                 case = cases.setdefault((given, solver), {"input": given, "solver": solver, **{key: run[key] for key in OF_SYSTEM}, "runs": []})
                 if number > 0:
                     case["runs"].append({key: run[key] for key in run if key not in OF_SYSTEM and key != "solver"})
@@ -93,20 +98,17 @@ class Bench:
 
     def peer(self, given, folder):
         """AMGCL on the same GPU: its report, with the times of every round; None without it."""
-        program, dump, runs = os.path.join(self.options.peers, GPU_PEER), os.path.join(folder, "system"), []
-        if not os.path.exists(program):
+        dump, runs = os.path.join(folder, "system"), []
+        if not os.path.exists(os.path.join(self.options.peers, GPU_PEER)):
             return None
         self.output("tessera_bench_solve", "--dump", dump, given, "cg:pc=jacobi,max=1")
-        for _ in range(self.options.rounds + 1 if os.path.exists(dump) else 0):
-            done = subprocess.run([program, dump, "3", "1e-8", "1", "cg:amg"], stdout=subprocess.PIPE, text=True, check=False)
-            runs += [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
-            if runs:
-                print(f"{given:34} {runs[-1]['peer']:22} {runs[-1]['iterations']:5} iterations, set-up {1e3 * runs[-1]['setup_seconds'][0]:9.1f} ms, "
-                      f"solve {1e3 * runs[-1]['solve_seconds'][0]:9.2f} ms", flush=True)
-        if not runs:
-            return None
-        seconds = {key: [run[key][0] for run in runs[1:]] for key in ("setup_seconds", "solve_seconds")}
-        return {**runs[-1], "input": given, **seconds}
+        for number in range(self.options.rounds + 1 if os.path.exists(dump) else 0):
+            for line in self.output(GPU_PEER, dump, "3", "1e-8", "1", "cg:amg", folder=self.options.peers).splitlines():
+                run = json.loads(line)
+                say(given, run["peer"], run["iterations"], run["setup_seconds"][0], run["solve_seconds"][0], number > 0)
+                runs += [run] if number > 0 else []
+        seconds = {key: [run[key][0] for run in runs] for key in ("setup_seconds", "solve_seconds")}
+        return {**runs[-1], "input": given, **seconds} if runs else None
 
     def set_ups(self, given):
         """Set-ups and new values in one process; None without the program."""

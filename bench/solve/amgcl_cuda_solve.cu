@@ -1,7 +1,7 @@
 // AMGCL's multigrid on a GPU: cuda backend, scalars, smoothed aggregation with Chebyshev's polynomial
 // of its default degree, groups of whole blocks, and rigid motions where there are coordinates. That
 // is the form of it that takes modes; its block values do not. See peer_solve.h: amg alone, with cg.
-// The library sets up on the host.
+// The library sets up on the host, with OpenMP.
 //
 // Compiled as C++ it is the same on the host, for a look at the hierarchy without a GPU.
 #include <algorithm>
@@ -19,6 +19,7 @@
 #include <amgcl/make_solver.hpp>
 #include <amgcl/relaxation/chebyshev.hpp>
 #include <amgcl/solver/cg.hpp>
+#include <omp.h>
 
 #include "peer_system.hpp"
 
@@ -95,7 +96,7 @@ int main(int argc, char **argv)
         return 2;
     }
 #endif
-    return peer_solvers(argc, argv, peer_name, AMGCL_VERSION_TEXT, 1,
+    return peer_solvers(argc, argv, peer_name, AMGCL_VERSION_TEXT, omp_get_max_threads(),
                         [](const peer_system &system, const std::string &method,
                            const std::string &pc, double tol, peer_report &report) {
                             return method == "cg" && pc == "amg" && run(system, tol, report);
