@@ -153,9 +153,14 @@ static int suitability(const tess_cpu_kernel *kernel, int streams, bool prefetch
     return score + (kernel->streams <= streams ? kernel->streams : 0);
 }
 
-bool tess_cpu_lanes_pay(const tess_cpu_kernel *kernel, const tess_matrix *A)
+bool tess_cpu_lanes_pay(const tess_device *device, const tess_cpu_kernel *kernel,
+                        const tess_matrix *A)
 {
-    return !tess_cpu_short_rows(A) && tess_symmetric_lanes_fill(A, kernel->lanes) > 0.7;
+    /* AVX2 has 16 registers, and a row of 4 x 4 is half a vector or a whole one: row by row is
+     * faster (Emerald Rapids, 27 points: 1.40 times in f64, 1.15 in f32). */
+    const int most = is_x86(((const tess_cpu_device *)device->state)->isa) ? 3 : 4;
+    return A->block_height <= most && !tess_cpu_short_rows(A) &&
+           tess_symmetric_lanes_fill(A, kernel->lanes) > 0.7;
 }
 
 const tess_cpu_kernel *tess_cpu_best(const tess_device *device, tess_cpu_family family,
@@ -175,7 +180,8 @@ const tess_cpu_kernel *tess_cpu_best(const tess_device *device, tess_cpu_family 
         const tess_cpu_kernel *kernel = &table->kernels[i];
         if (!tess_cpu_kernel_applies(kernel, family, A))
             continue;
-        lanes = lanes || (may_have_lanes && kernel->lanes > 1 && tess_cpu_lanes_pay(kernel, A));
+        lanes =
+            lanes || (may_have_lanes && kernel->lanes > 1 && tess_cpu_lanes_pay(device, kernel, A));
         if (!best || suitability(kernel, streams, prefetch, lanes) >
                          suitability(best, streams, prefetch, lanes))
             best = kernel;

@@ -37,7 +37,8 @@ static inline bool tess_cpu_short_rows(const tess_matrix *A)
 
 /* Whether a kernel with lanes is worth trying on A: most of what it would read is blocks, and rows
  * are so long that entering and leaving the ring is little beside them. */
-bool tess_cpu_lanes_pay(const tess_cpu_kernel *kernel, const tess_matrix *A);
+bool tess_cpu_lanes_pay(const tess_device *device, const tess_cpu_kernel *kernel,
+                        const tess_matrix *A);
 
 /* The best of a family for A. */
 const tess_cpu_kernel *tess_cpu_best(const tess_device *device, tess_cpu_family family,

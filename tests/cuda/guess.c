@@ -232,8 +232,8 @@ static void wide_blocks_of_few_rows_and_cut_rows_have_more_threads(void **state)
         tess_type type;
         int tpr, most_threads;
     } cases[] = {
-        {475, 36, 33, 50, TESS_F32, 8, 256},      /* 17 100 rows */
-        {1163, 22, 16, 30, TESS_F32, 8, 256},     /* 25 586 */
+        {475, 36, 33, 45, TESS_F32, 8, 256},      /* 17 100 rows */
+        {1163, 22, 16, 30, TESS_F32, 8, 256},     /* 25 586, sorted */
         {166, 49, 21, 30, TESS_F64, 16, 256},     /* not 512 threads */
         {343, 50, 5, 7, TESS_F64, 4, 256},        /* five blocks are too few for eight threads */
         {512, 60, 21, 27, TESS_F64, 2, 256},      /* many registers: one round */
@@ -248,6 +248,7 @@ static void wide_blocks_of_few_rows_and_cut_rows_have_more_threads(void **state)
         tess_cuda_problem problem = problem_of(cases[i].rows, cases[i].b, cases[i].mean, 0);
         problem.type = cases[i].type;
         problem.longest_row = cases[i].longest;
+        problem.padded = (double)cases[i].longest / (double)cases[i].mean;
         const int tpr = guessed("sliced", &problem, "tpr"),
                   threads = guessed("sliced", &problem, "threads");
         if (tpr != cases[i].tpr || threads > cases[i].most_threads)

@@ -27,26 +27,35 @@ static void padding_tells_random_lengths_from_stencils(void **state)
 }
 
 /* Times of an H200 say so: src/cuda/kernels/sliced_guess.c. */
-static void rows_are_sorted_where_those_side_by_side_differ(void **state)
+static void rows_of_different_lengths_are_sorted_and_get_threads(void **state)
 {
     static const struct {
         const char *text;
         int32_t b;
         int sigma, tpr;
+        bool single; /* f32 */
     } cases[] = {
-        {"random:rows=2326,cols=2326,avg=16,r=1,c=1", 20, 4096, 4},
-        {"random:rows=1709,cols=1709,avg=30,r=1,c=1", 27, 4096, 4},
-        {"random:rows=2250,cols=2250,avg=5,r=1,c=1", 36, 4096, 1}, /* too short for four threads */
-        {"random:rows=281954,cols=281954,avg=14,r=1,c=1", 3, 4096, 1},
-        {"random:rows=75757,cols=75757,avg=30,r=1,c=1", 4, 4096, 2},
-        {"random:rows=14534,cols=14534,avg=40,r=1,c=1", 8, 4096, 4},
-        {"random:rows=20000,cols=20000,avg=14,r=1,c=1", 3, 1, 2}, /* in L2 */
-        {"stencil27:n=40,b=1", 3, 1, 1},
-        {"stencil27:n=12,b=1", 32, 1, 2},
-        {"stencil7:n=11,b=1", 24, 1, 4}, /* six blocks are too few for eight threads */
+        {"random:rows=2326,cols=2326,avg=16,r=1,c=1", 20, 4096, 4, false},
+        {"random:rows=1709,cols=1709,avg=30,r=1,c=1", 27, 4096, 4, false},
+        {"random:rows=2250,cols=2250,avg=5,r=1,c=1", 36, 4096, 1,
+         false}, /* too short for four threads */
+        {"random:rows=281954,cols=281954,avg=14,r=1,c=1", 3, 4096, 1, false},
+        {"random:rows=75757,cols=75757,avg=30,r=1,c=1", 4, 4096, 2, false},
+        {"random:rows=14534,cols=14534,avg=40,r=1,c=1", 8, 4096, 4, false},
+        {"random:rows=20000,cols=20000,avg=14,r=1,c=1", 3, 1, 2, false}, /* in L2 */
+        {"random:rows=661,cols=661,avg=19,r=1,c=1", 20, 4096, 16, false},
+        {"random:rows=336,cols=336,avg=39,r=1,c=1", 43, 4096, 16, true}, /* 1.7 rounds */
+        {"random:rows=305,cols=305,avg=13,r=1,c=1", 59, 4096, 8, true},  /* 16: 2.1 rounds */
+        {"powerlaw:rows=94629,avg=10,b=1", 4, 4096, 2, true},
+        {"powerlaw:rows=97852,avg=7,b=1", 8, 4096, 1, true}, /* short segments */
+        {"stencil27:n=6,b=1", 49, 1, 8, true},               /* 16: 1.25 rounds */
+        {"stencil27:n=40,b=1", 3, 1, 1, false},
+        {"stencil27:n=12,b=1", 32, 1, 2, false},
+        {"stencil7:n=11,b=1", 24, 1, 4, false}, /* six blocks are too few for eight threads */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const tess_cuda_problem problem = problem_of(state, cases[i].text, cases[i].b);
+        tess_cuda_problem problem = problem_of(state, cases[i].text, cases[i].b);
+        problem.type = cases[i].single ? TESS_F32 : TESS_F64;
         const int sigma = guessed("sliced", &problem, "sigma");
         const int tpr = guessed("sliced", &problem, "tpr");
         if (sigma != cases[i].sigma || tpr != cases[i].tpr)
@@ -71,7 +80,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(padding_tells_random_lengths_from_stencils),
-        cmocka_unit_test(rows_are_sorted_where_those_side_by_side_differ),
+        cmocka_unit_test(rows_of_different_lengths_are_sorted_and_get_threads),
         cmocka_unit_test(a_matrix_in_the_cache_is_not_evicted_first),
     };
     return cmocka_run_group_tests(tests, test_setup, test_teardown);

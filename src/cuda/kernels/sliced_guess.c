@@ -159,24 +159,46 @@ static bool waits(const tess_cuda_problem *problem, const int *p, int times)
 
 /* ---- Threads a row ---- */
 
+/* Threads that a row has in any case, if it has blocks for them: of cut rows two (two matrices: 1
+ * and 7 % faster than one), unless segments are short and blocks narrow; of long segments four, as
+ * a few of these end last (14 matrices: 12 of them 2 to 16 % faster, two 1.8 and 4.2 % slower); of
+ * wide blocks' rows that were sorted and not cut four too. */
+static int least_threads(const tess_cuda_problem *problem, const int *p)
+{
+    const bool wide = tess_sliced_is_wide(problem);
+    if (p[LAMBDA] > 0)
+        return p[LAMBDA] >= 64 ? 4 : p[LAMBDA] >= 32 || wide ? 2 : 1;
+    return wide && is_uneven(problem) && mean_row(problem) >= 8 ? 4 : 1;
+}
+
+/* The most threads of rows that were cut, whose threads have so many blocks each. The last segments
+ * end sooner with more threads (three matrices with ten blocks each: 6, 10 and 19 % faster). */
+static int64_t most_of_cut_rows(const tess_cuda_problem *problem, const int *p, double each)
+{
+    const int64_t half = (int64_t)problem->multiprocessors * 1024;
+    return each < 3 ? 0 : (p[LAMBDA] < 64 ? 2 : each < 10 ? 4 : 10) * half;
+}
+
+/* The most threads of wide blocks' rows, from eight a row on (H200, 9 000 to 32 000 rows, eight
+ * threads a row instead of four, or 16 instead of eight). As many as run at once are faster where
+ * each has four blocks (1.08, 1.14, 1.15, 1.33 and 1.44 times, once 0.995; rows of six blocks,
+ * eight threads instead of four: 0.83 to 1.0 times in five of five cases). A second round of a
+ * quarter of them costs more than that (27 points, b = 49, f32: 0.82 times). Rows that are sorted
+ * leave their places one after the other, so that the next round starts early: 1.5 and 1.7 times as
+ * many as run at once 1.10 and 1.24 times as fast, 2.1 times as many 0.93 times. */
+static double most_of_wide_rows(const tess_cuda_problem *problem, const int *p, double each)
+{
+    return p[TPR] < 8 || each < 4 ? 0
+                                  : (p[SIGMA] > 1 ? 1.8 : 1) * (double)threads_at_once(problem, p);
+}
+
 /* Whether twice the threads a row are not too many in all: half of those that run at once. 32
  * threads a row only where that is a quarter (dense, 8 x 8 blocks, f64: 2048 rows 9.5 -> 9.0 us,
- * 4096 rows 33.5 -> 34.7). Three kinds of rows get more, while their threads have several blocks:
- *   wide blocks  from four threads on up to 1.4 times as many as run at once, of four blocks each
- *                (H200, 9 000 to 32 000 rows, eight threads a row instead of four, or 16 instead of
- *                eight: 1.08, 1.14, 1.15, 1.33 and 1.44 times as fast, once 0.995; rows of six
- *                blocks, eight threads instead of four: 0.83 to 1.0 times in five of five cases);
- *   cut rows     twice as many as run at once, of three blocks each, as a few segments of `lambda`
- *                blocks end last. Long segments have four threads in any case (14 matrices with
- *                rows of very different lengths: 12 of them 2 to 16 % faster, two 1.8 and 4.2 %
- *                slower). Up to five times as many as run at once are for ten blocks each (three
- *                cases: 6, 10 and 19 % faster). Wide blocks' rows that were sorted and not cut have
- *                four threads too;
- *   some longer  of narrow blocks beyond L2, where the longest row is 1.4 times the mean: as many
- *                as run at once, while threads wait six times and more (R of elasticity, 54 000
- *                rows of 126 blocks, four threads instead of two: 1.10 times as fast in f32, 1.16
- *                in f64; A of its first coarse level, of 26 blocks: 1.06). Cubes, whose rows end
- *                together, take 2 to 3 % longer. */
+ * 4096 rows 33.5 -> 34.7). Cut rows and those of wide blocks may have more, and a third kind:
+ * narrow blocks beyond L2 whose longest row is 1.4 times the mean have as many as run at once,
+ * while threads wait six times and more (R of elasticity, 54 000 rows of 126 blocks, four threads
+ * instead of two: 1.10 times as fast in f32, 1.16 in f64; A of its first coarse level, of 26
+ * blocks: 1.06). Cubes, whose rows end together, take 2 to 3 % longer. */
 static bool takes_twice(const tess_cuda_problem *problem, const int *p)
 {
     const int64_t half = (int64_t)problem->multiprocessors * 1024;
@@ -185,24 +207,15 @@ static bool takes_twice(const tess_cuda_problem *problem, const int *p)
     int twice[COUNT];
     memcpy(twice, p, sizeof twice);
     twice[TPR] *= 2;
-    const int at_once = wide ? tess_sliced_dealt(twice) : twice[TPR]; /* blocks of a row */
-    if (threads <= (p[TPR] >= 16 ? half / 2 : half))
+    const double each = (double)mean_row(problem) / (wide ? tess_sliced_dealt(twice) : twice[TPR]);
+    if (threads <= (p[TPR] >= 16 ? half / 2 : half) || p[TPR] < least_threads(problem, p))
         return true;
-    if (p[TPR] < 4 && (p[LAMBDA] >= 64 ||
-                       (wide && is_uneven(problem) && p[LAMBDA] == 0 && mean_row(problem) >= 8)))
-        return true;
-    if (!wide && p[LAMBDA] == 0)
-        return threads <= 2 * half && 5 * problem->longest_row >= 7 * mean_row(problem) &&
-               !tess_cuda_fits_cache(problem, 0.8) &&
-               (double)mean_row(problem) >= 6 * p[PANELS] * blocks_in_flight(problem, p);
-    if (p[TPR] >= 16 || mean_row(problem) < (p[LAMBDA] > 0 ? 3 : 4) * at_once)
-        return false;
-    return p[LAMBDA] > 0 ? threads <= (p[LAMBDA] < 64                     ? 2
-                                       : mean_row(problem) < 10 * at_once ? 4
-                                                                          : 10) *
-                                          half
-                         : wide && p[TPR] >= 4 &&
-                               (double)threads <= 1.4 * (double)threads_at_once(problem, twice);
+    if (p[LAMBDA] > 0)
+        return p[TPR] < 16 && threads <= most_of_cut_rows(problem, p, each);
+    if (wide)
+        return p[TPR] < 16 && (double)threads <= most_of_wide_rows(problem, twice, each);
+    return threads <= 2 * half && 5 * problem->longest_row >= 7 * mean_row(problem) &&
+           !tess_cuda_fits_cache(problem, 0.8) && waits(problem, p, 6);
 }
 
 /* Fewer rows than the device has threads for: several threads a row. Thread blocks of a wide
