@@ -171,12 +171,18 @@ static int least_threads(const tess_cuda_problem *problem, const int *p)
     return wide && is_uneven(problem) && mean_row(problem) >= 8 ? 4 : 1;
 }
 
-/* The most threads of rows that were cut, whose threads have so many blocks each. The last segments
- * end sooner with more threads (three matrices with ten blocks each: 6, 10 and 19 % faster). */
+/* The most threads of rows that were cut, whose threads have so many blocks each: the last segments
+ * end sooner with more. Of long segments eight a row are faster than four however many there are
+ * (four of five matrices with ten blocks each: 1 to 19 %), 16 than eight only up to twice as many
+ * as run at once (five matrices: 16 to 51 %; five with more: 3 to 11 % slower). */
 static int64_t most_of_cut_rows(const tess_cuda_problem *problem, const int *p, double each)
 {
     const int64_t half = (int64_t)problem->multiprocessors * 1024;
-    return each < 3 ? 0 : (p[LAMBDA] < 64 ? 2 : each < 10 ? 4 : 10) * half;
+    if (each < 3 || p[LAMBDA] < 64)
+        return each < 3 ? 0 : 2 * half;
+    if (p[TPR] >= 16)
+        return (each < 6 ? 3 : 4) * half;
+    return (each < 10 ? 4 : 18) * half;
 }
 
 /* The most threads of wide blocks' rows, from eight a row on (H200, 9 000 to 32 000 rows, eight
@@ -211,7 +217,7 @@ static bool takes_twice(const tess_cuda_problem *problem, const int *p)
     if (threads <= (p[TPR] >= 16 ? half / 2 : half) || p[TPR] < least_threads(problem, p))
         return true;
     if (p[LAMBDA] > 0)
-        return p[TPR] < 16 && threads <= most_of_cut_rows(problem, p, each);
+        return p[TPR] < 16 && threads <= most_of_cut_rows(problem, twice, each);
     if (wide)
         return p[TPR] < 16 && (double)threads <= most_of_wide_rows(problem, twice, each);
     return threads <= 2 * half && 5 * problem->longest_row >= 7 * mean_row(problem) &&
