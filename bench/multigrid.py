@@ -73,8 +73,8 @@ class Bench:
             self.failed.append(f"{given} {solver}")
         return None
 
-    def turns(self, pairs):
-        """A case for every (input, solver), with the runs of all rounds."""
+    def turns(self, pairs, peer=None):
+        """A case for every (input, solver), with the runs of all rounds; `peer` runs once a round too."""
         cases = {}
         for number in range(self.options.rounds + 1):
             for given, solver in pairs:
@@ -85,6 +85,8 @@ class Bench:
                 case = cases.setdefault((given, solver), {"input": given, "solver": solver, **{key: run[key] for key in OF_SYSTEM}, "runs": []})
                 if number > 0:
                     case["runs"].append({key: run[key] for key in run if key not in OF_SYSTEM and key != "solver"})
+            if peer:
+                peer.run(number > 0)
         return [case for case in cases.values() if case["runs"]]
 
     def iteration_seconds(self, given, solver):
@@ -96,24 +98,33 @@ class Bench:
                 found.append((runs[1]["seconds"] - runs[0]["seconds"]) / (MANY - FEW))
         return found
 
-    def peer(self, given, folder):
-        """AMGCL on the same GPU: its report, with the times of every round; None without it."""
-        dump, runs = os.path.join(folder, "system"), []
-        if not os.path.exists(os.path.join(self.options.peers, GPU_PEER)):
-            return None
-        self.output("tessera_bench_solve", "--dump", dump, given, "cg:pc=jacobi,max=1")
-        for number in range(self.options.rounds + 1 if os.path.exists(dump) else 0):
-            for line in self.output(GPU_PEER, dump, "3", "1e-8", "1", "cg:amg", folder=self.options.peers).splitlines():
-                run = json.loads(line)
-                say(given, run["peer"], run["iterations"], run["setup_seconds"][0], run["solve_seconds"][0], number > 0)
-                runs += [run] if number > 0 else []
-        seconds = {key: [run[key][0] for run in runs] for key in ("setup_seconds", "solve_seconds")}
-        return {**runs[-1], "input": given, **seconds} if runs else None
-
     def set_ups(self, given):
         """Set-ups and new values in one process; None without the program."""
         text = self.output("tessera_bench_setup", "--device", self.options.device, given, SOLVER)
         return {"input": given, "solver": SOLVER, **parsed_set_ups(text)} if "set-up ms" in text else None
+
+
+class Peer:
+    """AMGCL on the same GPU, which reads a system from a file."""
+
+    def __init__(self, bench, given, folder):
+        self.bench, self.given, self.runs = bench, given, []
+        self.dump = os.path.join(folder, given.replace(":", "-"))
+        if os.path.exists(os.path.join(bench.options.peers, GPU_PEER)):
+            bench.output("tessera_bench_solve", "--dump", self.dump, given, "cg:pc=jacobi,max=1")
+
+    def run(self, counted):
+        if not os.path.exists(self.dump):
+            return
+        for line in self.bench.output(GPU_PEER, self.dump, "3", "1e-8", "1", "cg:amg", folder=self.bench.options.peers).splitlines():
+            run = json.loads(line)
+            say(self.given, run["peer"], run["iterations"], run["setup_seconds"][0], run["solve_seconds"][0], counted)
+            self.runs += [run] if counted else []
+
+    def reports(self):
+        """Its report with the times of every round, in a list; an empty one without it."""
+        seconds = {key: [run[key][0] for run in self.runs] for key in ("setup_seconds", "solve_seconds")}
+        return [{**self.runs[-1], "input": self.given, **seconds}] if self.runs else []
 
 
 def parsed_set_ups(text):
@@ -130,20 +141,21 @@ def parsed_set_ups(text):
 def measure(options):
     sizes = [int(n) for n in options.sizes.split(",")]
     document = {"revision": options.revision or revision(ROOT), "date": datetime.date.today().isoformat(), "rounds": options.rounds,
-                "device": options.device, "note": options.note or "", "cases": [], "set_ups": []}
+                "device": options.device, "note": options.note or "", "cases": [], "peers": [], "set_ups": []}
     path = os.path.join(RESULTS, f"multigrid-{options.name}.json")
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(options, folder)
         document.update(machine=bench.machine(), failed=bench.failed)
         for n in sizes:
             solvers = [SOLVER, SINGLE] + ([OTHER] if n in sizes[-2:] else [])
-            document["cases"] += bench.turns([(f"gen:elasticity:n={n}", solver) for solver in solvers])
+            given = f"gen:elasticity:n={n}"
+            peer = Peer(bench, given, folder) if options.device == "cuda" and n in PEER_SIZES else None
+            document["cases"] += bench.turns([(given, solver) for solver in solvers], peer)
+            document["peers"] += peer.reports() if peer else []
             save(path, document)
         for case in document["cases"]:
             if options.device == "cuda" and case["solver"] != OTHER and edge(case["input"]) in sizes[-2:]:
                 case["iteration_seconds"] = bench.iteration_seconds(case["input"], case["solver"])
-        if options.device == "cuda":
-            document["peers"] = list(filter(None, (bench.peer(f"gen:elasticity:n={n}", folder) for n in PEER_SIZES if n in sizes)))
         for n in sizes[-2:]:
             document["set_ups"] += filter(None, [bench.set_ups(f"gen:elasticity:n={n}")])
             save(path, document)
@@ -220,7 +232,7 @@ tenth of what 14 iterations take longer than 4, and the cycle has the share of i
 ON_GPU = """### Beside AMGCL on the same GPU
 
 Elasticity: set-up + solve in ms and, in brackets, iterations. AMGCL's CUDA backend has scalars, six rigid motions and Chebyshev's polynomial
-of its default degree, and sets up on the host. Each program is run once, then once a round; medians.
+of its default degree, and sets up on the host. It takes turns with the solvers above; medians of the rounds.
 """
 
 SET_UPS = """`tessera_bench_setup`, one process, ms: set-ups, then new values in the same pattern from the host's memory and from the
