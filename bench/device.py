@@ -23,7 +23,7 @@ ROOT = os.path.dirname(HERE)
 
 # (name, seconds, programs beside the command, the words after `python3 bench/`); {name} etc. are filled in.
 STEPS = [
-    ("multigrid", 110, ["setup"], "multigrid.py --name {name} --bin {build}/bin --device {device} --revision {revision} --rounds 3"),
+    ("multigrid", 130, ["setup", "solve"], "multigrid.py --name {name} --bin {build}/bin --device {device} --revision {revision} --rounds 3"),
     ("parts", 70, ["parts"], "parts.py --cuda {name} --device {device}:0 --bin {build}/bin --revision {revision}"),
     ("figure20", 60, ["parts"], "papers/figure20.py --name {name} --device {device}:0 --matrices {matrices} --bin {build}/bin --revision {revision}"),
     ("spgemm", 40, [], "spgemm.py --name {name} --build {build} --revision {revision}"),
