@@ -288,15 +288,17 @@ static bool double_threads(const tess_cuda_problem *problem, int *p)
  * launch thread blocks end one by one: two threads a row end sooner. H200, 27 points, f64: b = 10
  * 82.8 -> 78.3 us, b = 5 to 11 of 1.1 GB 1 to 2 %; of 7 points, where threads wait 3 or 4 times, it
  * costs 2 to 4 %. So do eight that are dealt the blocks instead of four, in f64 (27 points, b = 50:
- * 82.6 -> 77.4 us, b = 48 to 59 2 % in the mean; f32 up to 12 % slower). Rows that do not fill the
- * device once get threads by guess_few_rows. */
+ * 82.6 -> 77.4 us, b = 48 to 59 2 % in the mean; f32 up to 12 % slower). A second round
+ * that is begun costs more (b = 44, f64, two threads and 1.8 rounds: 153.5 us, one thread and one
+ * round: 146.3). Rows that do not fill the device once get threads by guess_few_rows. */
 static void guess_long_rows(const tess_cuda_problem *problem, int *p)
 {
     const int before = p[TPR];
     const bool dealt = before == 4 && problem->type == TESS_F64 && tess_sliced_is_wide(problem);
     if ((before > 1 && !dealt) || rounds(problem, p) < 0.9 || !waits(problem, p, 12))
         return;
-    (void)double_threads(problem, p);
+    if (double_threads(problem, p) && rounds(problem, p) > 1 && rounds(problem, p) < 2)
+        p[TPR] = before;
 }
 
 /* Sorted rows of narrow blocks get two threads, then four, while threads wait six times for their
