@@ -320,6 +320,30 @@ static void rows_of_a_grid_are_put_in_lanes_and_others_not(void **state)
     tess_device_close(device);
 }
 
+static void what_never_pays_is_doubted_or_not_listed(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    tess_device *device = test_device(ctx, "cpu:2");
+    const tess_cpu_isa isa = ((const tess_cpu_device *)device->state)->isa;
+    tess_candidates list = {0};
+    tess_matrix *A = NULL;
+    int lanes = 0;
+    assert_int_equal(tess_matrix_generate(ctx, "stencil27:n=12,b=4", &A, NULL), TESS_OK);
+    const tess_product product = {.kind = TESS_PRODUCT_SPMV, .format = "symmetric"};
+    assert_int_equal(device->backend->candidates(device, A, &product, &list), TESS_OK);
+    const bool special = tess_cpu_best(device, TESS_CPU_SYMMETRIC_SPMV, A)->block_height == 4;
+    for (int64_t i = 0; i < list.count; i++) {
+        const tess_candidate *c = &list.items[i];
+        const tess_cpu_kernel *kernel = tess_cpu_find(device, c->format, A, c->kernel);
+        lanes += kernel->lanes > 0;
+        assert_true(kernel->block_height == 4 ? c->doubt < 2 : !special || c->doubt > 4);
+    }
+    assert_int_equal(lanes, isa == TESS_CPU_NEON || isa == TESS_CPU_SVE);
+    tess_candidates_free(ctx, &list);
+    tess_matrix_destroy(A);
+    tess_device_close(device);
+}
+
 static void a_matrix_that_is_not_symmetric_is_refused_with_the_place(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
@@ -367,6 +391,7 @@ int main(void)
         cmocka_unit_test(one_number_of_a_pair_is_enough_to_be_stored_whole),
         cmocka_unit_test(zeros_and_nans_stay_symmetric),
         cmocka_unit_test(rows_of_a_grid_are_put_in_lanes_and_others_not),
+        cmocka_unit_test(what_never_pays_is_doubted_or_not_listed),
         cmocka_unit_test(a_matrix_that_is_not_symmetric_is_refused_with_the_place),
         cmocka_unit_test(a_failed_allocation_leaves_nothing_behind),
     };

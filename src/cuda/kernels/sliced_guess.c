@@ -159,6 +159,12 @@ static bool waits(const tess_cuda_problem *problem, const int *p, int times)
 
 /* ---- Threads a row ---- */
 
+/* Half of the threads that multiprocessors hold. */
+static int64_t half_of_device(const tess_cuda_problem *problem)
+{
+    return (int64_t)problem->multiprocessors * 1024;
+}
+
 /* Threads that a row has in any case, if it has blocks for them: of cut rows two (two matrices: 1
  * and 7 % faster than one), unless segments are short and blocks narrow; of long segments four, as
  * a few of these end last (14 matrices: 12 of them 2 to 16 % faster, two 1.8 and 4.2 % slower); of
@@ -177,9 +183,11 @@ static int least_threads(const tess_cuda_problem *problem, const int *p)
  * as run at once (five matrices: 16 to 51 %; five with more: 3 to 11 % slower). */
 static int64_t most_of_cut_rows(const tess_cuda_problem *problem, const int *p, double each)
 {
-    const int64_t half = (int64_t)problem->multiprocessors * 1024;
-    if (each < 3 || p[LAMBDA] < 64)
-        return each < 3 ? 0 : 2 * half;
+    const int64_t half = half_of_device(problem);
+    if (each < 3)
+        return 0;
+    if (p[LAMBDA] < 64)
+        return 2 * half;
     if (p[TPR] >= 16)
         return (each < 6 ? 3 : 4) * half;
     return (each < 10 ? 4 : 18) * half;
@@ -207,8 +215,7 @@ static double most_of_wide_rows(const tess_cuda_problem *problem, const int *p, 
  * blocks: 1.06). Cubes, whose rows end together, take 2 to 3 % longer. */
 static bool takes_twice(const tess_cuda_problem *problem, const int *p)
 {
-    const int64_t half = (int64_t)problem->multiprocessors * 1024;
-    const int64_t threads = problem->rows * 2 * p[TPR];
+    const int64_t half = half_of_device(problem), threads = problem->rows * 2 * p[TPR];
     const bool wide = tess_sliced_is_wide(problem);
     int twice[COUNT];
     memcpy(twice, p, sizeof twice);
@@ -249,7 +256,7 @@ static bool guess_few_rows(const tess_cuda_problem *problem, int *p)
     while (p[TPR] > before && !tess_sliced_is_wide(problem) && p[DEPTH] > 1 &&
            ((cached && bytes * p[DEPTH] > 64) || 3 * p[DEPTH] * p[TPR] * group > mean_row(problem)))
         p[DEPTH] /= 2;
-    return p[TPR] > before && problem->rows * p[TPR] > (int64_t)problem->multiprocessors * 1024;
+    return p[TPR] > before && problem->rows * p[TPR] > half_of_device(problem);
 }
 
 /* Between one round and two the second leaves most of the device idle while it waits for its loads.
