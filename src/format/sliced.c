@@ -7,8 +7,8 @@ static int64_t value_index(const tess_sliced *S, int64_t s, int32_t lane, int32_
 {
     int32_t V = S->options.vector;
     int64_t lanes = (int64_t)S->options.height * S->block_height;
-    int64_t first = S->offsets[s] * (S->group * S->block_width / V); /* vectors before the slice */
-    int64_t e = (int64_t)k * S->block_width + j;                     /* the row's e-th scalar */
+    int64_t first = S->offsets[s] * (S->group * S->width / V); /* vectors before the slice */
+    int64_t e = (int64_t)k * S->width + j;                     /* the row's e-th scalar */
     return ((first + e / V) * lanes + (int64_t)lane * S->block_height + i) * V + e % V;
 }
 
@@ -64,7 +64,7 @@ static void move_values(void *sliced, const void *bsr, int64_t s)
 static void clear_values(const tess_sliced *S, int64_t s)
 {
     const size_t group = (size_t)S->group * (size_t)S->options.height *
-                         (size_t)(S->block_height * S->block_width) * tess_type_size(S->type);
+                         (size_t)(S->block_height * S->width) * tess_type_size(S->type);
     memset((char *)S->values + (size_t)S->offsets[s] * group, 0,
            (size_t)(S->offsets[s + 1] - S->offsets[s]) * group);
 }
@@ -98,7 +98,7 @@ static tess_status fill(tess_ctx *ctx, const tess_matrix *A, tess_sliced *S)
     int64_t groups = S->offsets[S->slices];
     int64_t per_group = (int64_t)S->group * S->options.height, blocks, scalars;
     if (!tess_mul(groups, per_group, &blocks) ||
-        !tess_mul(blocks, (int64_t)S->block_height * S->block_width, &scalars))
+        !tess_mul(blocks, (int64_t)S->block_height * S->width, &scalars))
         return tess_fail(ctx, TESS_ERR_OVERFLOW, "sliced: %lld groups of %lld blocks overflow",
                          (long long)groups, (long long)per_group);
     TESS_TRY(TESS_ALLOC(ctx, blocks, &S->columns));
@@ -129,9 +129,8 @@ tess_status tess_sliced_create(tess_ctx *ctx, const tess_matrix *A,
                        .block_rows = A->block_rows,
                        .options = *options};
     S->options.panels = options->panels > 1 ? options->panels : 1;
-    S->group = 1;
-    while (S->group * A->block_width % V != 0)
-        S->group *= 2;
+    S->width = tess_sliced_width(A->block_width, V);
+    S->group = tess_sliced_group(A->block_width, V);
     tess_status status = tess_sliced_make_lines(ctx, A, S);
     TESS_THEN(fill(ctx, A, S));
     return TESS_DELIVER(status, S, tess_sliced_destroy, out);

@@ -4,11 +4,12 @@
  *   lines    A line is a block row, or a segment of one longer than lambda. Lines are sorted by
  *            falling length inside windows of sigma lines, then cut into slices of C lines. The
  *            slice's C*bh scalar rows are its lanes.
- *   groups   P consecutive blocks of a line, P the smallest number for which P*bw is a multiple of
- *            the vector length V. A slice has as many groups as its longest line; the rest is
- *            padding (zeros, column 0). Kernels know the lines' lengths and never read it.
+ *   groups   P consecutive blocks of a line. A block's row is stored as W scalars: bw, and of wide
+ *            blocks zeros up to a multiple of the vector length V. P is the smallest number for
+ *            which P*W is a multiple of V. A slice has as many groups as its longest line; the rest
+ *            is padding (zeros, column 0). Kernels know the lines' lengths and never read it.
  *   values   vector j (V scalars along the row) of group g for lane t of slice s lies at vector
- *            (offsets[s] + g) * (P*bw/V) * C*bh  +  j * C*bh  +  t
+ *            (offsets[s] + g) * (P*W/V) * C*bh  +  j * C*bh  +  t
  *   columns  of group g of line l in the slice: P numbers at ((offsets[s] + g) * C + l) * P
  *
  *     V = 1:    v[0,t0] v[0,t1] ... | v[1,t0] v[1,t1] ...     lane t reads stride 1 over the slice
@@ -30,6 +31,7 @@
  * them. */
 enum { TESS_SLICED_LONG = 8 };
 enum { TESS_SLICED_PANELS = 8 }; /* at most */
+enum { TESS_SLICED_WIDE = 16 };  /* wider blocks are wide */
 
 typedef struct tess_sliced_options {
     int32_t height; /* C: lines a slice */
@@ -52,6 +54,7 @@ typedef struct tess_sliced {
     int32_t block_height, block_width;
     int64_t block_rows;
     tess_sliced_options options;
+    int32_t width; /* W: scalars stored of a block's row */
     int32_t group; /* P: blocks a group */
     tess_sliced_panel panel[TESS_SLICED_PANELS];
     int64_t slices;     /* of all panels */
@@ -60,7 +63,7 @@ typedef struct tess_sliced {
     int32_t *targets;   /* slices * C: block row, or ~slot for a segment; NULL when line = row */
     int64_t *starts;    /* slices * C: the line's first block in the BSR arrays (the value map) */
     int32_t *columns;   /* offsets[slices] * P * C */
-    void *values;       /* offsets[slices] * P * bw * C * bh */
+    void *values;       /* offsets[slices] * P * W * C * bh */
     int64_t cut_rows;   /* of all panels */
     int32_t *cut_row;   /* cut_rows: their numbers */
     int32_t *cut_slots; /* cut_rows + 1 */
@@ -74,8 +77,22 @@ void tess_sliced_destroy(tess_sliced *S);
 /* New values in the same pattern, in the order of the BSR matrix: one parallel pass. */
 void tess_sliced_update(tess_sliced *S, const void *values);
 
+/* W and P of blocks of width bw in vectors of V scalars. */
+static inline int32_t tess_sliced_width(int32_t bw, int32_t V)
+{
+    return bw > TESS_SLICED_WIDE ? (int32_t)tess_ceil_div(bw, V) * V : bw;
+}
+
+static inline int32_t tess_sliced_group(int32_t bw, int32_t V)
+{
+    int32_t group = 1;
+    while (group * tess_sliced_width(bw, V) % V != 0)
+        group *= 2;
+    return group;
+}
+
 /* Scalars of the value array, padding included. */
 static inline int64_t tess_sliced_stored(const tess_sliced *S)
 {
-    return S->offsets[S->slices] * S->group * S->block_width * S->options.height * S->block_height;
+    return S->offsets[S->slices] * S->group * S->width * S->options.height * S->block_height;
 }

@@ -48,7 +48,7 @@ static int64_t transactions_of(const tess_sliced *S)
 {
     const int64_t C = S->options.height, V = S->options.vector, bh = S->block_height;
     const int64_t vector = V * (int64_t)tess_type_size(S->type);
-    const int64_t vectors = (int64_t)S->group * S->block_width / V;
+    const int64_t vectors = (int64_t)S->group * S->width / V;
     const int64_t bytes = tess_sliced_stored(S) * (int64_t)tess_type_size(S->type);
     unsigned char *touched = calloc((size_t)(bytes / 64 + 1), 1);
     int64_t count = 0;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "emu/emulator.h"
+#include "format/sliced.h"
 #include "support/support.h"
 
 static void sliced_values_and_columns_are_gathered(void **state)
@@ -19,7 +20,8 @@ static void sliced_values_and_columns_are_gathered(void **state)
         const tess_type type = kinds[seed % 4].type;
         const char *there = kinds[seed % 4].there, *back_again = kinds[seed % 4].back;
         const int32_t r = 1 + (int32_t)tess_random_below(seed, 0, 6);
-        const int32_t c = 1 + (int32_t)tess_random_below(seed, 1, 6);
+        const int32_t c =
+            (seed % 3 ? 1 : TESS_SLICED_WIDE) + (int32_t)tess_random_below(seed, 1, 6);
         tess_matrix *A = test_matrix(ctx, TEST_RANDOM, 70, r, c, type, seed);
         char name[TESS_CUDA_LAYOUT];
         snprintf(name, sizeof name, "sliced:C=%d,sigma=%d,lambda=%d,V=%d,panels=%d",

@@ -161,12 +161,12 @@ static void thread_blocks_fill_rounds_and_long_rows_have_two_threads(void **stat
         {19, 22, 27, TESS_F32, 2, 1}, /* with depth=4 1.1 */
         {8, 60, 27, TESS_F64, 4, 2},  /* with tpr=4 1.8, and more than 1 with depth=2 */
         {25, 10, 27, TESS_F64, 1, 2}, /* 1.2 rounds of 25 steps: twice as many, half as long */
-        {18, 25, 27, TESS_F32, 4, 2}, {18, 45, 7, TESS_F32, 4, 2}, {20, 39, 7, TESS_F32, 4, 2},
-        {21, 36, 7, TESS_F32, 4, 2},  {26, 18, 7, TESS_F64, 4, 2}, {29, 8, 27, TESS_F64, 2, 2},
-        {12, 44, 27, TESS_F64, 4, 1}, /* 0.9 rounds: two threads a row would be 1.8 */
-        {13, 32, 7, TESS_F64, 4, 1},  /* 0.8 rounds: two threads a row would be 1.7 */
-        {34, 8, 7, TESS_F64, 2, 1},   /* short rows: 3 steps */
-        {53, 3, 27, TESS_F64, 4, 1},  /* 6 steps */
+        {20, 39, 7, TESS_F32, 4, 2},  {21, 36, 7, TESS_F32, 4, 2},  {26, 18, 7, TESS_F64, 4, 2},
+        {29, 8, 27, TESS_F64, 2, 2},  {12, 44, 27, TESS_F64, 4, 1}, /* 0.9 rounds: two threads a row
+                                                                       would be 1.8 */
+        {13, 32, 7, TESS_F64, 4, 1}, /* 0.8 rounds: two threads a row would be 1.7 */
+        {34, 8, 7, TESS_F64, 2, 1},  /* short rows: 3 steps */
+        {53, 3, 27, TESS_F64, 4, 1}, /* 6 steps */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const tess_cuda_problem problem =

@@ -11,6 +11,9 @@ const test_mutant test_mutants[] = {
      "/parts.threadIdx.x. = sum/,+1" LOSE_BARRIER},
     {"sliced_columns", "sliced", "tpr=4,threads=128", 3, "s/+ lane \\/ BH) \\* GROUP/) * GROUP/"},
 
+    {"sliced_wide_intact", "sliced", "V=2,tpr=2", 17, ""},
+    {"sliced_wide_end", "sliced", "V=2,tpr=2", 17, "s/(j) \\* VEC + (i) < BW/1/"},
+
     {"sliced_fields_intact", "sliced", "fields,sigma=4096,lambda=8", 3, ""},
     {"sliced_fields_x", "sliced", "fields,sigma=4096,lambda=8", 3,
      "s/field_place(column, j, cols, BW)/column * BW + j/"},

@@ -124,10 +124,12 @@ static void check(const test_variant *v, device *d, const tess_matrix *A, tess_c
                      : v->problem.row_major ? (A->rows - 1) * d->call.ldy + k
                                             : (k - 1) * d->call.ldy + A->rows;
     size_t y_bytes = (size_t)y_size * tess_type_size(A->type);
-    /* x at a multiple of 16 bytes, or of one scalar. */
+    /* x at a multiple of 16 bytes, or of one scalar; the scalar before or behind it is no number.
+     */
     char *x_all = test_vector(x_size + 1, A->type, seed);
     void *x = x_all + (seed % 3 == 0 ? tess_type_size(A->type) : 0),
          *w = test_vector(A->rows, A->type, seed + 1);
+    tess_put_complex(x_all, A->type, seed % 3 == 0 ? 0 : x_size, (tess_complex){NAN, NAN});
     void *y0 = test_vector(y_size, A->type, seed + 2);
     void *y = malloc(y_bytes), *again = malloc(y_bytes);
     double result[2] = {0, 0};

@@ -21,8 +21,8 @@ static void take_sliced_block(const tess_sliced *S, int64_t s, int32_t lane, int
     A->columns[block] = S->columns[(group * C + lane) * P + k % P];
     for (int32_t j = 0; j < bw; j++) {
         for (int32_t i = 0; i < bh; i++) {
-            const int64_t along = (int64_t)(k % P) * bw + j, t = (int64_t)lane * bh + i;
-            const int64_t vector = (group * (P * bw / V) + along / V) * C * bh + t;
+            const int64_t along = (int64_t)(k % P) * S->width + j, t = (int64_t)lane * bh + i;
+            const int64_t vector = (group * (P * S->width / V) + along / V) * C * bh + t;
             tess_copy_scalar(S->type, A->values, (block * bw + j) * bh + i, S->values,
                              vector * V + along % V);
         }

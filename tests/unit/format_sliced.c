@@ -20,6 +20,30 @@ static void keeps_what_storages_promise(void **state)
     test_storage_check(state, &storage_calls, 17);
 }
 
+/* One block of 2 x 17, V = 4: the last of five vectors a row has one scalar of the block. */
+static void rows_of_wide_blocks_end_with_zeros(void **state)
+{
+    enum { WIDTH = TESS_SLICED_WIDE + 1, VECTORS = TESS_SLICED_WIDE / 4 + 1 };
+    tess_ctx *ctx = test_ctx(state);
+    tess_matrix *A;
+    tess_sliced *S;
+    assert_int_equal(tess_matrix_allocate(ctx, TESS_F64, 2, WIDTH, 2, WIDTH, 1, &A), TESS_OK);
+    A->row_offsets[1] = 1;
+    A->columns[0] = 0;
+    for (int i = 0; i < 2 * WIDTH; i++) /* column-major: row i % 2 */
+        ((double *)A->values)[i] = i % 2 * 100 + i / 2 + 1;
+    assert_int_equal(
+        tess_sliced_create(ctx, A, &(tess_sliced_options){.height = 1, .vector = 4}, &S), TESS_OK);
+    assert_int_equal(S->group, 1);
+    assert_int_equal(tess_sliced_stored(S), VECTORS * 2 * 4);
+    for (int j = 0; j < VECTORS * 4; j++)
+        for (int row = 0; row < 2; row++)
+            assert_true(((double *)S->values)[(j / 4 * 2 + row) * 4 + j % 4] ==
+                        (j < WIDTH ? row * 100 + j + 1 : 0));
+    tess_sliced_destroy(S);
+    tess_matrix_destroy(A);
+}
+
 /* Two block rows of 2x1 blocks, lengths 1 and 2, one slice, V = 1, by hand. */
 static void values_lie_at_stride_one_over_the_slice(void **state)
 {
@@ -167,6 +191,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keeps_what_storages_promise),
+        cmocka_unit_test(rows_of_wide_blocks_end_with_zeros),
         cmocka_unit_test(values_lie_at_stride_one_over_the_slice),
         cmocka_unit_test(lines_fall_in_length_inside_a_window),
         cmocka_unit_test(panels_cut_the_columns_and_keep_the_rows),

@@ -68,11 +68,13 @@ static tess_status pad_sliced(tess_ctx *ctx, const tess_matrix *A, const char *t
 {
     tess_sliced_options options;
     TESS_TRY(parse_sliced(ctx, text, &options));
-    tess_cuda_arrangement how = {options.split, options.window, options.height, 1, 0};
-    while (how.step * A->block_width % options.vector != 0)
-        how.step *= 2;
+    tess_cuda_arrangement how = {options.split, options.window, options.height,
+                                 tess_sliced_group(A->block_width, options.vector), 0};
     how.bytes = A->block_height * options.vector * (int64_t)tess_type_size(A->type);
     TESS_TRY(tess_cuda_pad_rows(ctx, A, &how, pad));
+    const double wider = (double)tess_sliced_width(A->block_width, options.vector) / A->block_width;
+    pad->blocks *= wider;
+    pad->read *= wider;
     const double rows = (double)A->block_rows, panels = options.panels;
     pad->row_bytes = how.window > 1 || how.split > 0 || panels > 1 ? 8 : 4;
     const double y_again = 2 * (double)tess_type_size(A->type) * A->block_height / pad->row_bytes;
@@ -84,7 +86,7 @@ static tess_status pad_sliced(tess_ctx *ctx, const tess_matrix *A, const char *t
 /* slices.cu counts a slice's scalars in 32 bits. */
 static bool short_slices(const tess_sliced *S)
 {
-    const int64_t group = (int64_t)S->group * S->options.height * S->block_height * S->block_width;
+    const int64_t group = (int64_t)S->group * S->options.height * S->block_height * S->width;
     for (int64_t s = 0; s < S->slices; s++)
         if (S->offsets[s + 1] - S->offsets[s] > INT32_MAX / group)
             return false;
@@ -105,7 +107,7 @@ static void gather_sliced(const tess_cuda_layout *layout, const uint64_t *arrays
     tess_cuda_launch_start(launch, "slices", S->slices, TESS_CUDA_GATHER);
     TESS_CUDA_POINTERS(launch, arrays[SLICED_OFFSETS], arrays[SLICED_LENGTHS], starts,
                        arrays[SLICED_VALUES], given);
-    TESS_CUDA_INTEGERS(launch, S->options.height, S->block_height, S->block_width,
+    TESS_CUDA_INTEGERS(launch, S->options.height, S->block_height, S->block_width, S->width,
                        S->options.vector, S->group);
 }
 

@@ -46,15 +46,18 @@ const tess_cuda_param tess_sliced_params[COUNT] = {
 
 bool tess_sliced_is_wide(const tess_cuda_problem *problem)
 {
-    return problem->block_width > 16;
+    return problem->block_width > TESS_SLICED_WIDE;
 }
 
-int tess_sliced_group(const tess_cuda_problem *problem, const int *p)
+int tess_sliced_blocks(const tess_cuda_problem *problem, const int *p)
 {
-    int group = 1;
-    while (group * problem->block_width % p[V] != 0)
-        group *= 2;
-    return group;
+    return tess_sliced_group(problem->block_width, p[V]);
+}
+
+/* Vectors of a wide block's row. */
+static int vectors_of(const tess_cuda_problem *problem, const int *p)
+{
+    return (int)tess_ceil_div(problem->block_width, p[V]);
 }
 
 /* Whether x of a block can be read `xv` scalars at a time. */
@@ -81,12 +84,12 @@ int tess_sliced_dealt(const int *p)
 
 int tess_sliced_wide_share(const tess_cuda_problem *problem, const int *p)
 {
-    return (int)tess_ceil_div(problem->block_width / p[V], p[TPR] / tess_sliced_dealt(p));
+    return (int)tess_ceil_div(vectors_of(problem, p), p[TPR] / tess_sliced_dealt(p));
 }
 
 bool tess_sliced_fits(const tess_cuda_problem *problem, const int *p)
 {
-    int real = (int)tess_type_size(problem->type), group = tess_sliced_group(problem, p);
+    int real = (int)tess_type_size(problem->type), group = tess_sliced_blocks(problem, p);
     if (p[V] * real > 16 || p[THREADS] % (TESS_SLICED_ROWS * p[TPR]) != 0)
         return false;
     if (p[C] > 1 && (int64_t)p[C] * problem->block_height > 4096)
@@ -102,7 +105,7 @@ bool tess_sliced_fits(const tess_cuda_problem *problem, const int *p)
     if (bytes > in_flight && (complex || (!wide && p[DEPTH] > 1)))
         return false;
     if (wide)
-        return group == 1 && p[TPR] / tess_sliced_dealt(p) <= problem->block_width / p[V] &&
+        return p[TPR] / tess_sliced_dealt(p) <= vectors_of(problem, p) &&
                tess_sliced_dealt(p) <= problem->longest_row && p[DEPTH] <= 4;
     return p[TPR] == 1 || (int64_t)p[TPR] * group <= problem->longest_row;
 }
@@ -131,7 +134,7 @@ static void defines_dot(const tess_cuda_problem *problem, const int *p, int dot,
         " -DBH=%d -DBW=%d -DHEIGHT=%d -DVEC=%d -DGROUP=%d -DDEPTH=%d -DPER_ROW=%d "
         "-DTHREADS=%d -DXVEC=%d -DWIDE=%d -DDEAL=%d -DTARGETS=%d -DRAGGED=%d -DHINT=%d -DDOT=%d%s",
         (int)problem->block_height, (int)problem->block_width, p[C], p[V],
-        tess_sliced_group(problem, p), p[DEPTH], p[TPR], p[THREADS], problem->fields ? 1 : p[XV],
+        tess_sliced_blocks(problem, p), p[DEPTH], p[TPR], p[THREADS], problem->fields ? 1 : p[XV],
         tess_sliced_wide_loads(problem, p), tess_sliced_dealt(p), has_targets(p),
         problem->cols % problem->block_width != 0, p[HINT], dot,
         problem->fields ? " -DFIELDS=1" : "");

@@ -4,6 +4,7 @@
  *
  *   BH, BW    block height and width       HEIGHT   C, lines (block rows) a slice
  *   VEC       scalars a load               GROUP    blocks a group: GROUP*BW is a multiple of VEC
+ *                                                   (WIDE: zeros up to one)
  *   DEPTH     groups in flight             THREADS  threads a block
  *   PER_ROW   threads a row: they share the groups of a row (narrow blocks) or the columns of
  *             its blocks (WIDE); their sums are added in a fixed order through shared memory

@@ -97,7 +97,7 @@ static void guess_small_blocks(const tess_cuda_problem *problem, int *p)
 static void guess_depth(const tess_cuda_problem *problem, int *p)
 {
     bool wide = tess_sliced_is_wide(problem), single = problem->type == TESS_F32;
-    int bw = problem->block_width, group = tess_sliced_group(problem, p);
+    int bw = problem->block_width, group = tess_sliced_blocks(problem, p);
     int each = (wide ? 4 * p[V] : group * bw) * (int)tess_type_size(problem->type);
     int most = bw <= 2 || (single && bw <= 4) ? 64 : 128;
     while (p[DEPTH] < (wide ? 4 : 8) && 2 * each * p[DEPTH] <= most)
@@ -115,7 +115,7 @@ static void guess_depth(const tess_cuda_problem *problem, int *p)
  * address of its own. NVRTC 13 gives sm_90 within 8 of this (31 sets of parameters). */
 static int registers(const tess_cuda_problem *problem, const int *p)
 {
-    const int real = (int)tess_type_size(problem->type), group = tess_sliced_group(problem, p);
+    const int real = (int)tess_type_size(problem->type), group = tess_sliced_blocks(problem, p);
     const int loads = tess_sliced_wide_loads(problem, p);
     int count = 18;
     if (loads > 0) {
@@ -147,7 +147,7 @@ static double blocks_in_flight(const tess_cuda_problem *problem, const int *p)
 {
     const int loads = tess_sliced_wide_loads(problem, p);
     return loads > 0 ? (double)loads * p[V] * p[TPR] / problem->block_width
-                     : (double)p[DEPTH] * tess_sliced_group(problem, p) * p[TPR];
+                     : (double)p[DEPTH] * tess_sliced_blocks(problem, p) * p[TPR];
 }
 
 /* Whether the threads of a row wait for their loads so many times, in the mean. */
@@ -178,9 +178,9 @@ static int least_threads(const tess_cuda_problem *problem, const int *p)
 }
 
 /* The most threads of rows that were cut, whose threads have so many blocks each: the last segments
- * end sooner with more. Of long segments eight a row are faster than four however many there are
- * (four of five matrices with ten blocks each: 1 to 19 %), 16 than eight only up to twice as many
- * as run at once (five matrices: 16 to 51 %; five with more: 3 to 11 % slower). */
+ * end sooner with more. Of long segments eight a row are faster than four up to nine times as many
+ * as multiprocessors hold (four of five matrices with ten blocks each: 1 to 19 %), 16 than eight up
+ * to twice as many (five matrices: 16 to 51 %; five with more: 3 to 11 % slower). */
 static int64_t most_of_cut_rows(const tess_cuda_problem *problem, const int *p, double each)
 {
     const int64_t half = half_of_device(problem);
@@ -251,7 +251,7 @@ static bool guess_few_rows(const tess_cuda_problem *problem, int *p)
             break;
         }
     }
-    int group = tess_sliced_group(problem, p), bytes = group * problem->block_width * real;
+    int group = tess_sliced_blocks(problem, p), bytes = group * problem->block_width * real;
     bool cached = tess_cuda_fits_cache(problem, 0.8); /* an H200 keeps 50 MB of its 63 */
     while (p[TPR] > before && !tess_sliced_is_wide(problem) && p[DEPTH] > 1 &&
            ((cached && bytes * p[DEPTH] > 64) || 3 * p[DEPTH] * p[TPR] * group > mean_row(problem)))
@@ -320,22 +320,6 @@ static void guess_sorted_rows(const tess_cuda_problem *problem, int *p)
         more = double_threads(problem, p);
 }
 
-/* Rows of an odd number of f32 begin anywhere in a sector, so neighbouring thread blocks read the
- * same sectors at their ends: with 256 threads they are half as many. H200, f32, two and four
- * threads a row, odd b = 17 to 63: 16 of 16 cases of 7 and 27 points 0.7 to 4.4 % faster. In a
- * launch that fills the device less than twice small thread blocks count more: b = 59 took 9.4 %
- * longer.
- */
-static void guess_large_blocks(const tess_cuda_problem *problem, int *p)
-{
-    int larger[COUNT];
-    memcpy(larger, p, sizeof larger);
-    larger[THREADS] = 256;
-    if (problem->type == TESS_F32 && tess_sliced_is_wide(problem) && p[V] == 1 && p[TPR] > 1 &&
-        p[THREADS] < 256 && tess_sliced_fits(problem, larger) && rounds(problem, larger) >= 2)
-        p[THREADS] = 256;
-}
-
 void tess_sliced_flight(const tess_cuda_problem *problem, const int *p, tess_cuda_flight *out)
 {
     const double threads = (double)threads_at_once(problem, p);
@@ -353,7 +337,7 @@ void tess_sliced_guess(const tess_cuda_problem *problem, int *p)
     int32_t bh = problem->block_height, bw = problem->block_width;
     int64_t mean = mean_row(problem);
     if (single) { /* pairs across blocks pay only in long rows */
-        p[V] = bw == 4 ? 4 : bw % 2 == 0 || (!tess_sliced_is_wide(problem) && mean >= 12) ? 2 : 1;
+        p[V] = bw == 4 ? 4 : bw % 2 == 0 || tess_sliced_is_wide(problem) || mean >= 12 ? 2 : 1;
         p[C] = 64;
     }
     while (p[C] > 1 && (int64_t)p[C] * bh > 768)
@@ -377,14 +361,13 @@ void tess_sliced_guess(const tess_cuda_problem *problem, int *p)
     if (!tess_sliced_fits(problem, p))
         p[TPR] = 1;
     while (!tess_sliced_is_wide(problem) && p[TPR] > 1 && p[DEPTH] > 1 &&
-           p[DEPTH] * p[TPR] * tess_sliced_group(problem, p) > mean)
+           p[DEPTH] * p[TPR] * tess_sliced_blocks(problem, p) > mean)
         p[DEPTH] /= 2;
     const bool few = guess_few_rows(problem, p);
     guess_small_blocks(problem, p);
     if (!few && !guess_one_round(problem, p))
         guess_long_rows(problem, p);
     guess_sorted_rows(problem, p);
-    guess_large_blocks(problem, p);
     if (tess_sliced_gathers_worth(problem))
         p[XV] = tess_sliced_widest_x(problem);
 }

@@ -12,7 +12,7 @@ bool tess_sliced_gathers_worth(const tess_cuda_problem *problem);
 /* Wider blocks are read in pieces, so that their registers do not grow with the block. */
 bool tess_sliced_is_wide(const tess_cuda_problem *problem);
 /* P: blocks a group. */
-int tess_sliced_group(const tess_cuda_problem *problem, const int *p);
+int tess_sliced_blocks(const tess_cuda_problem *problem, const int *p);
 /* Blocks of a row that its threads have at a time. Few rows have many threads: four share a block's
  * columns, so that each has several loads in flight, and the blocks are dealt. */
 int tess_sliced_dealt(const int *p);

@@ -2,7 +2,8 @@
 #include "gather.cuh"
 
 #define LANES (HEIGHT * BH)   /* scalar rows a slice */
-#define GV (GROUP * BW / VEC) /* vectors a group and row */
+/* Vectors a group and row; the last one of a wide block's row may be filled with zeros. */
+#define GV ((GROUP * BW + VEC - 1) / VEC)
 
 #define load_vector PASTE(stream_scalar, VEC)
 #define load_columns PASTE(stream_index, GROUP)
@@ -11,6 +12,8 @@
  * inside the loops all offsets from them are compile-time constants. */
 #if WIDE
 #define ACROSS (PER_ROW / DEAL) /* threads that share a block's columns */
+/* Whether scalar i of vector j is one of the block's: behind it x may be infinite. */
+#define IN_BLOCK(j, i) ((i) == 0 || BW % VEC == 0 || (j) * VEC + (i) < BW)
 
 /* This thread's columns of every DEAL-th block, WIDE loads at a time. */
 DEVICE scalar row_sum(const scalar *x, long long cols, const scalar *values, const int *columns,
@@ -44,13 +47,15 @@ DEVICE scalar row_sum(const scalar *x, long long cols, const scalar *values, con
                 if (j0 + j < end)
                     UNROLL
                     for (int i = 0; i < VEC; i++)
-                        xs[j][i] = load_x(x, column, (j0 + j) * VEC + i, cols, keep);
+                        if (IN_BLOCK(j0 + j, i))
+                            xs[j][i] = load_x(x, column, (j0 + j) * VEC + i, cols, keep);
             UNROLL
             for (int j = 0; j < WIDE; j++)
                 if (j0 + j < end)
                     UNROLL
                     for (int i = 0; i < VEC; i++)
-                        MULTIPLY_ADD(sum, v[j][i], xs[j][i]);
+                        if (IN_BLOCK(j0 + j, i))
+                            MULTIPLY_ADD(sum, v[j][i], xs[j][i]);
         }
         values += (long long)DEAL * GV * (LANES * VEC);
     }

@@ -14,6 +14,7 @@ typedef struct slices_args {
     scalar *given; /* in the matrix's order */
     long long lines; /* a slice */
     long long block_height, block_width;
+    long long width;  /* scalars stored of a block's row */
     long long vector; /* scalars along the row that lie together */
     long long group;  /* blocks a group */
 } slices_args;
@@ -21,7 +22,7 @@ typedef struct slices_args {
 KERNEL(slices, slices_args, THREADS, 1)
 {
     const long long slice = blockIdx.x, first = a.offsets[slice];
-    const unsigned height = (unsigned)a.block_height, width = (unsigned)a.block_width;
+    const unsigned height = (unsigned)a.block_height, width = (unsigned)a.width;
     const unsigned vector = (unsigned)a.vector, lanes = (unsigned)a.lines * height;
     const long long group = a.group * width * lanes;
     const unsigned count = (unsigned)((a.offsets[slice + 1] - first) * group);
@@ -29,11 +30,11 @@ KERNEL(slices, slices_args, THREADS, 1)
     for (unsigned at = threadIdx.x; at < count; at += THREADS) {
         const unsigned pack = at / vector, lane = pack % lanes;
         const unsigned entry = pack / lanes * vector + at % vector; /* of the scalar row */
-        const unsigned block = entry / width;
+        const unsigned block = entry / width, column = entry % width;
         const long long line = slice * a.lines + lane / height;
-        const long long from = ((a.starts[line] + block) * width + entry % width) * height;
+        const long long from = ((a.starts[line] + block) * a.block_width + column) * height;
         scalar *given = a.given + from + lane % height;
-        const int inside = block < (unsigned)a.lengths[line];
+        const int inside = block < (unsigned)a.lengths[line] && column < (unsigned)a.block_width;
 #if BACK
         if (inside)
             *given = values[at];
