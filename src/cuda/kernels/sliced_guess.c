@@ -356,8 +356,10 @@ void tess_sliced_guess(const tess_cuda_problem *problem, int *p)
      * displace those that another kernel left to stay (H200, 39 MB: 10 or 15 us). */
     if (tess_cuda_fits_cache(problem, 1) && p[PANELS] == 1)
         p[HINT] = 0;
+    /* Threads of wide blocks share the columns. Others share a row's blocks: of five, four threads
+     * would be idle in most of their second step (dw8192, b = 16, f32: 13.3 us, with two 12.5). */
     if (bw == 16 || bw >= 48)
-        p[TPR] = mean >= 4 ? 4 : 2;
+        p[TPR] = mean >= (tess_sliced_is_wide(problem) ? 4 : 6) ? 4 : 2;
     if (!tess_sliced_fits(problem, p))
         p[TPR] = 1;
     while (!tess_sliced_is_wide(problem) && p[TPR] > 1 && p[DEPTH] > 1 &&
