@@ -12,7 +12,8 @@ const test_mutant test_mutants[] = {
     {"sliced_columns", "sliced", "tpr=4,threads=128", 3, "s/+ lane \\/ BH) \\* GROUP/) * GROUP/"},
 
     {"sliced_wide_intact", "sliced", "V=2,tpr=2", 17, ""},
-    {"sliced_wide_end", "sliced", "V=2,tpr=2", 17, "s/(j) \\* VEC + (i) < BW/1/"},
+    {"sliced_wide_end", "sliced", "V=2,tpr=2", 17, "s/+ (j)) \\* VEC + (i) < BW/+ (j)) >= 0/"},
+    {"sliced_wide_share", "sliced", "V=2,tpr=2", 17, "s/ \\&\\& (j) < AT_END(LAST)//"},
 
     {"sliced_fields_intact", "sliced", "fields,sigma=4096,lambda=8", 3, ""},
     {"sliced_fields_x", "sliced", "fields,sigma=4096,lambda=8", 3,

@@ -64,6 +64,8 @@ typedef float held;
 #define UNROLL _Pragma("unroll")
 #define UNROLL_4 _Pragma("unroll 4")
 #define NO_UNROLL _Pragma("unroll 1")
+/* The compiler knows nothing of an int's value from here on. */
+#define HIDE(number) asm volatile("" : "+r"(number))
 
 /* Streaming loads. The policy is made once a thread and costs nothing when unused. */
 typedef unsigned long long policy;

@@ -9,12 +9,15 @@
 
 #include "fields.cuh"
 
-DEVICE scalar load_x(const scalar *x, long long column, int j, long long cols, policy keep)
+/* Scalar first + j of a block's x. Loads that differ only in j, which is known when the kernel is
+ * compiled, share an address. */
+DEVICE scalar load_x(const scalar *x, long long column, int first, int j, long long cols,
+                     policy keep)
 {
 #if FIELDS
-    const long long at = field_place(column, j, cols, BW);
+    const long long at = field_place(column, first + j, cols, BW);
 #else
-    const long long at = column * BW + j;
+    const long long at = column * BW + first + j;
 #endif
 #if RAGGED
     if (at >= cols)
@@ -37,7 +40,7 @@ DEVICE void load_x_block(const scalar *x, long long cols, long long column, bool
     }
     UNROLL
     for (int j = 0; j < BW; j++)
-        xs[j] = load_x(x, column, j, cols, keep);
+        xs[j] = load_x(x, column, 0, j, cols, keep);
 }
 
 #endif

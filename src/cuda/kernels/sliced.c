@@ -82,11 +82,6 @@ int tess_sliced_dealt(const int *p)
     return p[TPR] > ACROSS ? p[TPR] / ACROSS : 1;
 }
 
-int tess_sliced_wide_share(const tess_cuda_problem *problem, const int *p)
-{
-    return (int)tess_ceil_div(vectors_of(problem, p), p[TPR] / tess_sliced_dealt(p));
-}
-
 bool tess_sliced_fits(const tess_cuda_problem *problem, const int *p)
 {
     int real = (int)tess_type_size(problem->type), group = tess_sliced_blocks(problem, p);
@@ -120,7 +115,7 @@ int tess_sliced_wide_loads(const tess_cuda_problem *problem, const int *p)
 {
     if (!tess_sliced_is_wide(problem))
         return 0;
-    int share = tess_sliced_wide_share(problem, p);
+    int share = (int)tess_ceil_div(vectors_of(problem, p), p[TPR] / tess_sliced_dealt(p));
     int pieces = (int)tess_ceil_div(share, 4 * p[DEPTH]);
     return (int)tess_ceil_div(share, pieces);
 }

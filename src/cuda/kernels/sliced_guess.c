@@ -111,20 +111,15 @@ static void guess_depth(const tess_cuda_problem *problem, int *p)
 /* ---- Rounds: how often thread blocks fill the device one after the other ---- */
 
 /* Registers of a thread: a few, two for 8 bytes of the values in flight and of their x, and two for
- * a column, this one and the next. In wide blocks a load whose place depends on the thread has an
- * address of its own. NVRTC 13 gives sm_90 within 8 of this (31 sets of parameters). */
+ * a column, this one and the next. Threads that share a wide block have their place in it too.
+ * NVRTC 13 gives sm_90 within 8 of this (337 sets of wide blocks, 284 of them as many; 31 others).
+ */
 static int registers(const tess_cuda_problem *problem, const int *p)
 {
     const int real = (int)tess_type_size(problem->type), group = tess_sliced_blocks(problem, p);
     const int loads = tess_sliced_wide_loads(problem, p);
-    int count = 18;
-    if (loads > 0) {
-        const int share = tess_sliced_wide_share(problem, p);
-        const int addresses = p[TPR] > 1 ? loads * real / 4 : share % loads != 0 ? loads / 2 : 0;
-        count += loads * p[V] * real / 2 + 2 + addresses;
-    } else {
-        count += p[DEPTH] * group * (problem->block_width * real / 2 + 2);
-    }
+    const int count = loads > 0 ? (real == 4 ? 19 : 22) + loads * p[V] * real / 2 + 4 * (p[TPR] > 1)
+                                : 18 + p[DEPTH] * group * (problem->block_width * real / 2 + 2);
     return (int)tess_ceil_div(count, 8) * 8;
 }
 
@@ -363,8 +358,8 @@ void tess_sliced_guess(const tess_cuda_problem *problem, int *p)
     if (!tess_sliced_fits(problem, p))
         p[TPR] = 1;
     while (!tess_sliced_is_wide(problem) && p[TPR] > 1 && p[DEPTH] > 1 &&
-           p[DEPTH] * p[TPR] * tess_sliced_blocks(problem, p) > mean)
-        p[DEPTH] /= 2;
+           2 * p[DEPTH] * p[TPR] * tess_sliced_blocks(problem, p) > mean + 1)
+        p[DEPTH] /= 2; /* at most half a row, as above */
     const bool few = guess_few_rows(problem, p);
     guess_small_blocks(problem, p);
     if (!few && !guess_one_round(problem, p))

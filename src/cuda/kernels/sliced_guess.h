@@ -16,8 +16,6 @@ int tess_sliced_blocks(const tess_cuda_problem *problem, const int *p);
 /* Blocks of a row that its threads have at a time. Few rows have many threads: four share a block's
  * columns, so that each has several loads in flight, and the blocks are dealt. */
 int tess_sliced_dealt(const int *p);
-/* Vectors of a wide block's row that a thread reads. */
-int tess_sliced_wide_share(const tess_cuda_problem *problem, const int *p);
 /* Loads in flight of a wide block's row: an even share of the thread's columns; 0: not wide. */
 int tess_sliced_wide_loads(const tess_cuda_problem *problem, const int *p);
 bool tess_sliced_fits(const tess_cuda_problem *problem, const int *p);

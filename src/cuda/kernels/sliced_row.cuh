@@ -12,16 +12,24 @@
  * inside the loops all offsets from them are compile-time constants. */
 #if WIDE
 #define ACROSS (PER_ROW / DEAL) /* threads that share a block's columns */
-/* Whether scalar i of vector j is one of the block's: behind it x may be infinite. */
-#define IN_BLOCK(j, i) ((i) == 0 || BW % VEC == 0 || (j) * VEC + (i) < BW)
+#define SHARE ((GV + ACROSS - 1) / ACROSS) /* vectors of a block a thread takes */
+#define LAST ((GV - 1) % SHARE + 1)        /* the last thread that takes any */
+
+/* Loads in flight that a piece of so many vectors has at its end. */
+#define AT_END(vectors) (((vectors)-1) % WIDE + 1)
+/* Whether load j of the piece at j0 is one of the thread's. A condition that is not known when the
+ * kernel is compiled costs registers: its load has an address of its own. */
+#define INSIDE(j0, j) (((j) < AT_END(SHARE) && (j) < AT_END(LAST)) || (j0) + (j) < end)
+/* Whether scalar i of this vector is one of the block's: behind it x may be infinite. */
+#define IN_BLOCK(j0, j, i)                                                                         \
+    ((i) == 0 || BW % VEC == 0 || (j) != AT_END(LAST) - 1 || ((j0) + (j)) * VEC + (i) < BW)
 
 /* This thread's columns of every DEAL-th block, WIDE loads at a time. */
 DEVICE scalar row_sum(const scalar *x, long long cols, const scalar *values, const int *columns,
                       int length, int part, bool vectors, policy p, policy keep)
 {
     (void)vectors;
-    const int share = (GV + ACROSS - 1) / ACROSS; /* vectors of a block each thread takes */
-    const int first = part % ACROSS * share, end = first + share < GV ? first + share : GV;
+    const int first = part % ACROSS * SHARE, end = first + SHARE < GV ? first + SHARE : GV;
     scalar sum = ZERO;
     int next = 0;
     values += (long long)(part / ACROSS) * GV * (LANES * VEC);
@@ -34,27 +42,31 @@ DEVICE scalar row_sum(const scalar *x, long long cols, const scalar *values, con
         columns += DEAL * HEIGHT;
         if (k + DEAL < length)
             load_columns(columns, &next, p);
+        int j0 = first;
+#if ACROSS == 2 && GV % 2 == 0 && SHARE == WIDE
+        HIDE(j0); /* else addresses of all loads are kept from block to block, in 100 registers */
+#endif
         NO_UNROLL
-        for (int j0 = first; j0 < end; j0 += WIDE) {
+        for (; j0 < end; j0 += WIDE) {
             const scalar *piece = values + (long long)j0 * (LANES * VEC);
             scalar v[WIDE][VEC], xs[WIDE][VEC];
             UNROLL
             for (int j = 0; j < WIDE; j++)
-                if (j0 + j < end)
+                if (INSIDE(j0, j))
                     load_vector(piece + (long long)j * (LANES * VEC), v[j], p);
             UNROLL
             for (int j = 0; j < WIDE; j++)
-                if (j0 + j < end)
+                if (INSIDE(j0, j))
                     UNROLL
                     for (int i = 0; i < VEC; i++)
-                        if (IN_BLOCK(j0 + j, i))
-                            xs[j][i] = load_x(x, column, (j0 + j) * VEC + i, cols, keep);
+                        if (IN_BLOCK(j0, j, i))
+                            xs[j][i] = load_x(x, column, j0 * VEC, j * VEC + i, cols, keep);
             UNROLL
             for (int j = 0; j < WIDE; j++)
-                if (j0 + j < end)
+                if (INSIDE(j0, j))
                     UNROLL
                     for (int i = 0; i < VEC; i++)
-                        if (IN_BLOCK(j0 + j, i))
+                        if (IN_BLOCK(j0, j, i))
                             MULTIPLY_ADD(sum, v[j][i], xs[j][i]);
         }
         values += (long long)DEAL * GV * (LANES * VEC);

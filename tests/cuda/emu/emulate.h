@@ -51,6 +51,7 @@ extern const emu_place *emu_place_now;
 #define UNROLL
 #define UNROLL_4
 #define NO_UNROLL
+#define HIDE(number) ((void)(number))
 
 /* Ends the launch with a message; does not return. */
 void emu_fault(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
