@@ -159,7 +159,7 @@ static void thread_blocks_fill_rounds_and_long_rows_have_two_threads(void **stat
         {12, 32, 27, TESS_F64, 2, 2}, /* a round, with depth=4 1.6 rounds */
         {21, 19, 27, TESS_F32, 2, 1}, /* with depth=4 1.04 */
         {19, 22, 27, TESS_F32, 2, 1}, /* with depth=4 1.1 */
-        {8, 60, 27, TESS_F64, 4, 2},  /* with tpr=4 1.8, and more than 1 with depth=2 */
+        {8, 60, 27, TESS_F64, 2, 4},  /* with depth=4 more than one */
         {25, 10, 27, TESS_F64, 1, 2}, /* 1.2 rounds of 25 steps: twice as many, half as long */
         {20, 39, 7, TESS_F32, 4, 2},  {21, 36, 7, TESS_F32, 4, 2},  {26, 18, 7, TESS_F64, 4, 2},
         {29, 8, 27, TESS_F64, 2, 2},  {12, 44, 27, TESS_F64, 4, 1}, /* 0.9 rounds: two threads a row
@@ -237,7 +237,9 @@ static void wide_blocks_of_few_rows_and_cut_rows_have_more_threads(void **state)
         {1163, 22, 16, 30, TESS_F32, 8, 256},     /* 25 586, sorted */
         {166, 49, 21, 30, TESS_F64, 16, 256},     /* not 512 threads */
         {343, 50, 5, 7, TESS_F64, 4, 256},        /* five blocks are too few for eight threads */
-        {512, 60, 21, 27, TESS_F64, 2, 256},      /* many registers: one round */
+        {512, 60, 21, 27, TESS_F64, 4, 128},      /* one round */
+        {1331, 58, 22, 27, TESS_F32, 4, 256},     /* two rounds: large thread blocks */
+        {655, 40, 6, 14, TESS_F64, 8, 256},       /* sorted: 1.8 rounds */
         {2197, 27, 23, 27, TESS_F32, 2, 256},     /* enough rows for two */
         {44084, 5, 40, 44084, TESS_F32, 4, 512},  /* cut rows, many of them */
         {17986, 13, 20, 17986, TESS_F64, 4, 512}, /* the same */

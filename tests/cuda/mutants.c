@@ -17,7 +17,7 @@ const test_mutant test_mutants[] = {
 
     {"sliced_fields_intact", "sliced", "fields,sigma=4096,lambda=8", 3, ""},
     {"sliced_fields_x", "sliced", "fields,sigma=4096,lambda=8", 3,
-     "s/field_place(column, j, cols, BW)/column * BW + j/"},
+     "s/field_place(column, first + j, cols, BW)/column * BW + first + j/"},
     {"sliced_fields_old", "sliced", "fields,sigma=4096,lambda=8", 3,
      "s/NOT_ZERO(a.beta) ? a.y\\[at\\]/NOT_ZERO(a.beta) ? a.y[row]/"},
     {"sliced_fields_y", "sliced", "fields,sigma=4096,lambda=8", 3, "s/a.y\\[at\\] =/a.y[row] =/"},

@@ -193,12 +193,15 @@ static int64_t most_of_cut_rows(const tess_cuda_problem *problem, const int *p, 
  * each has four blocks (1.08, 1.14, 1.15, 1.33 and 1.44 times, once 0.995; rows of six blocks,
  * eight threads instead of four: 0.83 to 1.0 times in five of five cases). A second round of a
  * quarter of them costs more than that (27 points, b = 49, f32: 0.82 times). Rows that are sorted
- * leave their places one after the other, so that the next round starts early: 1.5 and 1.7 times as
- * many as run at once 1.10 and 1.24 times as fast, 2.1 times as many 0.93 times. */
+ * leave their places one after the other, so that the next round starts early: 1.25 to 1.8 times as
+ * many as run at once 1.10 to 1.24 times as fast (three matrices, one with three blocks a thread),
+ * 2.9 times as many 0.88 times. */
 static double most_of_wide_rows(const tess_cuda_problem *problem, const int *p, double each)
 {
-    return p[TPR] < 8 || each < 4 ? 0
-                                  : (p[SIGMA] > 1 ? 1.8 : 1) * (double)threads_at_once(problem, p);
+    const bool sorted = p[SIGMA] > 1;
+    return p[TPR] < 8 || each < (sorted ? 3 : 4)
+               ? 0
+               : (sorted ? 1.8 : 1) * (double)threads_at_once(problem, p);
 }
 
 /* Whether twice the threads a row are not too many in all: half of those that run at once. 32
@@ -315,6 +318,21 @@ static void guess_sorted_rows(const tess_cuda_problem *problem, int *p)
         more = double_threads(problem, p);
 }
 
+/* Several threads a row leave few rows to a thread block, and neighbouring thread blocks read the
+ * same cache lines at their ends: with 256 threads these are half as many. H200, four threads a row
+ * in f32: 22 of 22 matrices of b = 48 to 64 0.5 to 2.5 % faster; eight in f64: 13 of 16 0.4 to 9 %
+ * faster, three 1.0 to 1.7 % slower. A launch that hardly fills the device twice counts on small
+ * thread blocks (27 points, b = 50, f64, one round: 7 % slower). */
+static void guess_large_blocks(const tess_cuda_problem *problem, int *p)
+{
+    int larger[COUNT];
+    memcpy(larger, p, sizeof larger);
+    larger[THREADS] = 256;
+    if (tess_sliced_is_wide(problem) && p[TPR] >= (problem->type == TESS_F32 ? 4 : 8) &&
+        p[THREADS] < 256 && tess_sliced_fits(problem, larger) && rounds(problem, larger) >= 1.7)
+        p[THREADS] = 256;
+}
+
 void tess_sliced_flight(const tess_cuda_problem *problem, const int *p, tess_cuda_flight *out)
 {
     const double threads = (double)threads_at_once(problem, p);
@@ -353,8 +371,9 @@ void tess_sliced_guess(const tess_cuda_problem *problem, int *p)
         p[HINT] = 0;
     /* Threads of wide blocks share the columns. Others share a row's blocks: of five, four threads
      * would be idle in most of their second step (dw8192, b = 16, f32: 13.3 us, with two 12.5). */
+    const bool shares_blocks = !tess_sliced_is_wide(problem) && p[LAMBDA] == 0;
     if (bw == 16 || bw >= 48)
-        p[TPR] = mean >= (tess_sliced_is_wide(problem) ? 4 : 6) ? 4 : 2;
+        p[TPR] = mean >= (shares_blocks ? 6 : 4) ? 4 : 2;
     if (!tess_sliced_fits(problem, p))
         p[TPR] = 1;
     while (!tess_sliced_is_wide(problem) && p[TPR] > 1 && p[DEPTH] > 1 &&
@@ -365,6 +384,7 @@ void tess_sliced_guess(const tess_cuda_problem *problem, int *p)
     if (!few && !guess_one_round(problem, p))
         guess_long_rows(problem, p);
     guess_sorted_rows(problem, p);
+    guess_large_blocks(problem, p);
     if (tess_sliced_gathers_worth(problem))
         p[XV] = tess_sliced_widest_x(problem);
 }
