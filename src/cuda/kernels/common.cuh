@@ -64,8 +64,7 @@ typedef float held;
 #define UNROLL _Pragma("unroll")
 #define UNROLL_4 _Pragma("unroll 4")
 #define NO_UNROLL _Pragma("unroll 1")
-/* The compiler knows nothing of an int's value from here on. */
-#define HIDE(number) asm volatile("" : "+r"(number))
+#define HIDE(number) asm volatile("" : "+r"(number)) /* an int's value, from the compiler */
 
 /* Streaming loads. The policy is made once a thread and costs nothing when unused. */
 typedef unsigned long long policy;
@@ -85,16 +84,14 @@ DEVICE policy stream_policy(void)
 #define STREAM_LOAD(kind) "ld.global.nc.L1::no_allocate.L2::cache_hint." kind
 #define STREAM_POLICY(address, p) "l"(address), "l"(p)
 #define STREAM_TAIL(address, policy) ", [" address "], " policy ";"
-#elif HINT == 3
+#else
+#if HINT == 3
 #define STREAM_LOAD(kind) "ld.global.nc.L1::no_allocate.L2::256B." kind
-#define STREAM_POLICY(address, p) "l"(address)
-#define STREAM_TAIL(address, policy) ", [" address "];"
 #elif HINT == 1
 #define STREAM_LOAD(kind) "ld.global.nc.L1::no_allocate." kind
-#define STREAM_POLICY(address, p) "l"(address)
-#define STREAM_TAIL(address, policy) ", [" address "];"
 #else
 #define STREAM_LOAD(kind) "ld.global.nc." kind
+#endif
 #define STREAM_POLICY(address, p) "l"(address)
 #define STREAM_TAIL(address, policy) ", [" address "];"
 #endif
