@@ -245,6 +245,9 @@ static void wide_blocks_of_few_rows_and_cut_rows_have_more_threads(void **state)
         {17986, 13, 20, 17986, TESS_F64, 4, 512}, /* the same */
         {1295, 21, 34, 1295, TESS_F64, 16, 256},  /* cut rows, few */
         {2939, 17, 28, 2939, TESS_F64, 8, 256},   /* the same */
+        {2150, 19, 28, 2150, TESS_F64, 16, 256},  /* 3.9 rounds */
+        {1425, 31, 21, 1425, TESS_F64, 8, 256},   /* 16 threads a row would be 5.2 */
+        {9947, 9, 40, 9947, TESS_F64, 8, 512},    /* segments of 128 */
         {8848, 31, 23, 8848, TESS_F32, 8, 256},   /* many, with blocks for eight threads */
         {1625, 41, 40, 1625, TESS_F32, 8, 256}, /* 16 would be five times as many as run at once */
         {20000, 16, 5, 200, TESS_F64, 4, 512},  /* short segments */

@@ -174,18 +174,22 @@ static int least_threads(const tess_cuda_problem *problem, const int *p)
 
 /* The most threads of rows that were cut, whose threads have so many blocks each: the last segments
  * end sooner with more. Of long segments eight a row are faster than four up to nine times as many
- * as multiprocessors hold (four of five matrices with ten blocks each: 1 to 19 %), 16 than eight up
- * to twice as many (five matrices: 16 to 51 %; five with more: 3 to 11 % slower). */
-static int64_t most_of_cut_rows(const tess_cuda_problem *problem, const int *p, double each)
+ * as multiprocessors hold (four of five matrices with ten blocks each: 1 to 19 %), with fewer
+ * blocks each up to twice as many, of segments of 128 blocks six times (two matrices: 4 and 12 %).
+ * 16 of wide blocks' rows are faster than eight up to 4.2 times as many as run at once (17 of 18
+ * matrices: 3 to 51 %; from 5.2 times on 13 of 13 0 to 11 % slower). */
+static double most_of_cut_rows(const tess_cuda_problem *problem, const int *p, double each)
 {
-    const int64_t half = half_of_device(problem);
+    const double half = (double)half_of_device(problem);
+    if (p[TPR] >= 16 && p[LAMBDA] >= 64 && tess_sliced_is_wide(problem))
+        return each < 2 ? 0 : 4.5 * (double)threads_at_once(problem, p);
     if (each < 3)
         return 0;
     if (p[LAMBDA] < 64)
         return 2 * half;
     if (p[TPR] >= 16)
         return (each < 6 ? 3 : 4) * half;
-    return (each < 10 ? 4 : 18) * half;
+    return (each >= 10 ? 18 : p[LAMBDA] < 128 ? 4 : 12) * half;
 }
 
 /* The most threads of wide blocks' rows, from eight a row on (H200, 9 000 to 32 000 rows, eight
@@ -222,7 +226,7 @@ static bool takes_twice(const tess_cuda_problem *problem, const int *p)
     if (threads <= (p[TPR] >= 16 ? half / 2 : half) || p[TPR] < least_threads(problem, p))
         return true;
     if (p[LAMBDA] > 0)
-        return p[TPR] < 16 && threads <= most_of_cut_rows(problem, twice, each);
+        return p[TPR] < 16 && (double)threads <= most_of_cut_rows(problem, twice, each);
     if (wide)
         return p[TPR] < 16 && (double)threads <= most_of_wide_rows(problem, twice, each);
     return threads <= 2 * half && 5 * problem->longest_row >= 7 * mean_row(problem) &&
@@ -260,18 +264,21 @@ static bool guess_few_rows(const tess_cuda_problem *problem, int *p)
 /* Between one round and two the second leaves most of the device idle while it waits for its loads.
  * With half the loads in flight, or else half the threads, all thread blocks run at once. H200, 27
  * points, b = 32, f64, 323 MB: 1.6 rounds 82.1 us, one 78.5; b = 19, f32: 1.04 rounds 92.6 us, one
- * 88.4. Rows that are sorted end one after the other, the shortest last. */
+ * 88.4. Rows that are sorted end one after the other, the shortest last. In the cache two
+ * threads of a row stay two (dw8192, b = 16, f32: 1.7 rounds 12.7 us, one round at least 13.8). */
 static bool guess_one_round(const tess_cuda_problem *problem, int *p)
 {
     static const int halved[] = {DEPTH, TPR};
     const double before = rounds(problem, p);
+    const bool cached = tess_cuda_fits_cache(problem, 0.8);
     if (p[SIGMA] > 1 || before <= 1 || before >= 2)
         return false;
     for (int i = 0; i < 2; i++) {
         int fewer[COUNT];
         memcpy(fewer, p, sizeof fewer);
         fewer[halved[i]] /= 2;
-        if (fewer[halved[i]] < 1 || !tess_sliced_fits(problem, fewer) || rounds(problem, fewer) > 1)
+        const bool few = fewer[halved[i]] < (halved[i] == TPR && cached ? 2 : 1);
+        if (few || !tess_sliced_fits(problem, fewer) || rounds(problem, fewer) > 1)
             continue;
         memcpy(p, fewer, sizeof fewer);
         return true;
@@ -302,7 +309,7 @@ static void guess_long_rows(const tess_cuda_problem *problem, int *p)
     const bool dealt = before == 4 && problem->type == TESS_F64 && tess_sliced_is_wide(problem);
     if ((before > 1 && !dealt) || rounds(problem, p) < 0.9 || !waits(problem, p, 12))
         return;
-    if (double_threads(problem, p) && rounds(problem, p) > 1 && rounds(problem, p) < 2)
+    if (double_threads(problem, p) && rounds(problem, p) > 1 && rounds(problem, p) < 1.9)
         p[TPR] = before;
 }
 
