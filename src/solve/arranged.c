@@ -9,8 +9,8 @@
  * caller's system is small. An x is kept only where that residual is smaller than before.
  *
  * With pc=ilut,pivot= the columns are exchanged while the factors are computed. Those exchanges
- * become part of the arrangement, and the inner solver takes the factors as they are. Of several
- * parts each factors its own block of B instead.
+ * become part of the arrangement, and the inner solver takes the factors as they are. On several
+ * parts, each part factors its own block of B instead.
  */
 #include "matrix/arrange/arrange.h"
 #include "solve/direct/direct.h"
@@ -94,7 +94,7 @@ static tess_status factor_with_exchanges(const tess_pc_options *options, const t
     return status;
 }
 
-/* B, its plan and its solver, of a matrix A with the caller's values. */
+/* Makes B, its plan and its solver from A, a matrix with the caller's values. */
 static tess_status make_from(tess_solver *solver, const tess_matrix *A, arranged *a)
 {
     tess_solve_options inner = solver->options;
@@ -162,7 +162,7 @@ static void close(tess_solver *solver)
 /* ---- Rounds ---- */
 
 typedef struct vectors {
-    void *host_b, *host_x;    /* where the caller's are in the memory of a device */
+    void *host_b, *host_x;    /* copies of the caller's vectors in device memory, else NULL */
     void *r, *c, *y, *better; /* better: x with the correction */
 } vectors;
 
@@ -183,7 +183,8 @@ static tess_status take_vectors(const tess_plan *plan, const void *b, const void
     return tess_alloc_bytes(plan->ctx, n, size, &v->better);
 }
 
-/* One round: x with a correction, kept if its residual, which replaces r, is smaller. */
+/* One round: corrects x and keeps the correction if its residual is smaller. That residual then
+ * replaces r. */
 static tess_status correct(tess_rounds *f, vectors *v, const void *b, void *x, tess_result *inner)
 {
     const arranged *a = f->solver->outer_state;
@@ -206,7 +207,7 @@ static tess_status correct(tess_rounds *f, vectors *v, const void *b, void *x, t
     return TESS_OK;
 }
 
-/* Why the rounds end after one that took |r| from `before` to f->norm, if they do. */
+/* Ends the rounds where they should end after one that took |r| from `before` to f->norm. */
 static void judge(const tess_rounds *f, const tess_result *inner, double before, int round,
                   tess_system *end)
 {
@@ -220,7 +221,7 @@ static void judge(const tess_rounds *f, const tess_result *inner, double before,
                         limit ? "the most iterations allowed" : "stopped by the callback", relative,
                         (long long)f->result.iterations);
     else if (!(f->norm < 0.5 * before) && inner->reason == TESS_REASON_LEAST_SQUARES)
-        end->least = end->done = true; /* to be confirmed */
+        end->least = end->done = true; /* tess_rounds_least decides */
     else if (!(f->norm < 0.5 * before) && inner->reason != TESS_REASON_CONVERGED)
         tess_system_end(end, inner->reason, "|b - Ax|/|b| stays at %.3g; scaled and reordered: %s",
                         relative, inner->text);

@@ -6,13 +6,13 @@
  */
 #include "solve/auto.h"
 
-enum { LINE_MAX_LENGTH = 512, DEFAULT_MAX = 10000 /* of a spec */ };
+enum { LINE_MAX_LENGTH = 512, DEFAULT_MAX = 10000 /* of a spec without max= */ };
 
 typedef struct automatic {
     tess_look_at look;
-    bool *zero; /* a flag a row: it is 0 */
+    bool *zero; /* per row: whether it is 0 */
     tess_rung rungs[TESS_RUNGS_MAX];
-    int count, at; /* of the rungs; the one to try, or that succeeded */
+    int count, at; /* number of rungs; the rung to try, or that succeeded */
     char lines[TESS_RUNGS_MAX][LINE_MAX_LENGTH];
     char spec[TESS_SPEC_MAX + 60];
     int attempts;
@@ -21,7 +21,8 @@ typedef struct automatic {
     tess_auto_watch watch;
 } automatic;
 
-/* The state of a solver by auto, padded and regrouped or not; NULL for other solvers. */
+/* Returns the state of a solver with method=auto, also where it is padded or regrouped; NULL for
+ * other solvers. */
 static const automatic *find_automatic(const tess_solver *solver)
 {
     while (solver->outer == &tess_outer_padded || solver->outer == &tess_outer_regrouped)
@@ -84,7 +85,7 @@ static void close(tess_solver *solver)
     tess_free(solver->ctx, a);
 }
 
-/* New values: the solver that succeeded is asked first; where it cannot, the ladder begins anew. */
+/* New values: the solver that succeeded takes them. Where it cannot, the ladder begins anew. */
 static tess_status update(tess_solver *solver)
 {
     automatic *a = solver->outer_state;
@@ -102,13 +103,13 @@ static tess_status update(tess_solver *solver)
 typedef struct climb {
     tess_rounds rounds;
     const void *b;
-    void *x, *trial, *r; /* the best x; the attempt's; its residual */
+    void *x, *trial, *r; /* the best x; the attempt's x; its residual */
     double budget_end;
     tess_result last; /* of the last attempt that ran */
     bool ran;
 } climb;
 
-/* Sets up the rung's solver, unless it is there. A rung that cannot be set up is a failed attempt:
+/* Sets up the rung's solver, unless it exists. A rung that cannot be set up is a failed attempt:
  * *why says so. Only a cancelled call or broken arguments end the climb. */
 static tess_status open_rung(tess_solver *solver, const tess_rung *rung, char *why, size_t size)
 {
@@ -138,13 +139,13 @@ static tess_status open_rung(tess_solver *solver, const tess_rung *rung, char *w
     return goes_on ? TESS_OK : status;
 }
 
-/* Whether rung `at` is for a matrix like this, as far as the matrix is known. */
+/* Returns whether rung `at` is for a matrix like this, as far as the matrix is known. */
 static bool is_for(const automatic *a, int at)
 {
     return a->rungs[at].only != (a->indefinite ? TESS_FOR_DEFINITE : TESS_FOR_INDEFINITE);
 }
 
-/* The rung after the present one that is for a matrix like this; NULL: none is. */
+/* Returns the rung after the present one that is for a matrix like this; NULL: none is. */
 static const tess_rung *next_rung(const automatic *a)
 {
     int next = a->at + 1;
@@ -153,7 +154,7 @@ static const tess_rung *next_rung(const automatic *a)
     return next < a->count ? &a->rungs[next] : NULL;
 }
 
-/* Runs the rung's iterations: `most`, and more where it is about to converge. */
+/* Runs `most` iterations of the rung, and more where it is about to converge. */
 static tess_status iterate_rung(climb *c, int64_t most)
 {
     tess_rounds *f = &c->rounds;
@@ -176,7 +177,8 @@ static tess_status iterate_rung(climb *c, int64_t most)
     return TESS_OK;
 }
 
-/* Runs the rung's solver on a copy of the best x, which is kept where the residual is smaller. */
+/* Runs the rung's solver on a copy of the best x. The copy is kept where its residual is
+ * smaller. */
 static tess_status run_rung(climb *c, int64_t most)
 {
     tess_rounds *f = &c->rounds;
@@ -185,7 +187,7 @@ static tess_status run_rung(climb *c, int64_t most)
     const double best = f->norm;
     double norm;
     memcpy(c->trial, c->x, bytes);
-    f->norm = f->rhs_norm; /* what the inner solver tells is relative to |b| already */
+    f->norm = f->rhs_norm; /* the inner solver's residuals are relative to |b| already */
     f->solver->inner->options.atol = f->solver->options.atol;
     const tess_status status = iterate_rung(c, most);
     f->norm = best;
@@ -199,7 +201,7 @@ static tess_status run_rung(climb *c, int64_t most)
     return TESS_OK;
 }
 
-/* One line for the report and the log. */
+/* Writes one line on the attempt, for the report and the log, and the spec that repeats it. */
 static void tell(tess_solver *solver, const climb *c, const tess_rung *rung, const char *why,
                  double seconds)
 {
@@ -269,7 +271,7 @@ static void give_up(const climb *c, const automatic *a, tess_system *end)
         end->reason = TESS_REASON_STAGNATED;
 }
 
-/* Rungs from the present one on. */
+/* Tries the rungs from the present one on, until one solves the system. */
 static tess_status climb_rungs(climb *c, tess_system *end)
 {
     tess_rounds *f = &c->rounds;
@@ -302,7 +304,7 @@ static tess_status climb_rungs(climb *c, tess_system *end)
     return TESS_OK;
 }
 
-/* Faults of A and b that no rung mends. */
+/* Ends the system where A or b has a fault that no rung mends. */
 static void check_system(const climb *c, const automatic *a, tess_system *end)
 {
     const tess_matrix *A = c->rounds.solver->plan->matrix;

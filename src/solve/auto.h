@@ -28,41 +28,42 @@ typedef enum tess_rung_for { TESS_FOR_ANY, TESS_FOR_DEFINITE, TESS_FOR_INDEFINIT
 typedef struct tess_rung {
     char spec[TESS_SPEC_MAX];
     int64_t most;    /* iterations */
-    double setup;    /* seconds that setting it up takes, an entry of A */
-    double worth;    /* iterations of the rung before that setting it up is worth besides */
+    double setup;    /* seconds of its set-up per entry of A */
+    double worth;    /* iterations of the previous rung that it is worth beside `setup` */
     const char *why; /* why it is tried */
     tess_rung_for only;
 } tess_rung;
 
-/* A has its present values. `zero`: a flag a row, set for those that are 0. */
+/* Looks at A, which has its present values. Sets zero[i] to whether row i is 0. */
 tess_status tess_look_at_matrix(tess_ctx *ctx, const tess_matrix *A, bool *zero, tess_look_at *out);
-/* The rungs for such a matrix, with complete factors or without; returns how many. */
+/* Makes the rungs for a matrix that looks like `look`, and returns their number. `factors`:
+ * complete factors are allowed. `memory`: GB that factors may take. */
 int tess_make_ladder(const tess_look_at *look, bool factors, double memory, tess_rung *rungs);
 
 /* ---- auto_watch.c ---- */
 
 typedef struct tess_auto_watch {
-    /* The caller's, asked from within ours: */
+    /* The caller's callbacks, which ours call: */
     tess_solve_fn callback;
     void *callback_user;
     tess_progress_fn progress;
     void *progress_user;
-    bool cancelled; /* one of them has said stop */
+    bool cancelled; /* a callback of the caller's has said stop */
     double deadline;
     bool late, enough; /* the attempt is over its time; over its iterations */
     /* The attempt: */
-    int64_t first, most, next;     /* the iterations before it; its own; when to ask again */
+    int64_t first, most, next;     /* iterations before it; its own at most; when to judge next */
     double tol;                    /* of |r|/|b| */
-    double setup, worth;           /* of the next attempt: seconds; iterations of this one */
-    double began, over_at;         /* when it did; when its iterations were over */
-    double best, mark[TESS_MARKS]; /* the smallest |r|/|b|; and what it was every `step` */
+    double setup, worth;           /* of the next attempt: in seconds; in iterations of this one */
+    double began, over_at;         /* when it began; when it had done `most` iterations */
+    double best, mark[TESS_MARKS]; /* smallest |r|/|b|; and after every `step` iterations */
     int64_t step, marks;
 } tess_auto_watch;
 
-/* From here on the callbacks of solver and context are watched ... */
+/* Puts callbacks that watch in place of those of solver and context. */
 void tess_auto_watch_begin(tess_solver *solver, tess_auto_watch *watch);
-/* ... and from here on they are the caller's again. */
+/* Gives the caller's callbacks back to solver and context. */
 void tess_auto_watch_end(tess_solver *solver, const tess_auto_watch *watch);
-/* The iterations of an attempt begin, after `first` of others. */
+/* Begins to watch the iterations of an attempt, after `first` iterations of earlier attempts. */
 void tess_auto_watch_attempt(tess_auto_watch *watch, int64_t first, int64_t most, double tol,
                              double setup, double worth);

@@ -1,31 +1,38 @@
-/* What a matrix looks like, and what is tried on it. The rules know sizes, signs and symmetry. */
+/* What a matrix looks like, and which rungs are tried on it. The rules use sizes, signs and
+ * symmetry. */
 #include "core/threads.h"
 #include "solve/auto.h"
 #include "solve/direct/direct.h"
 
-/* Up to so many rows, complete factors cost less than a try that fails. From so many rows on,
- * levels are tried before a long iteration. */
+/* SMALL: up to this many rows, complete factors cost less than an attempt that fails. LARGE: from
+ * this many rows on, multigrid levels are tried before a long iteration. */
 enum { SMALL = 2000, LARGE = 100000 };
 
-/* Iterations of CG with block-Jacobi until it is known to be slow: setting up levels and solving
- * with them takes as long as 170 to 600 of them. Iterations with levels, each of which takes as
- * long as ten without, and how many more are better than starting again without them. */
+/* Iterations of the attempts with CG:
+ *     FEW          with block-Jacobi, until it is known to be slow: setting up levels and
+ *                  solving with them takes as long as 170 to 600 of these iterations
+ *     CYCLES       with levels; one takes as long as ten without
+ *     MORE_CYCLES  with levels beyond CYCLES, while that is better than starting again without
+ */
 enum { FEW = 100, CYCLES = 60, MORE_CYCLES = 400 };
 
-/* Seconds that set-ups take, an entry of A: a vector or two; factors in the pattern of A or near
- * it; factors by threshold, of which the measured range is 0.8 to 20 microseconds. */
+/* Seconds that set-ups take per entry of A:
+ *     VECTORS    a vector or two
+ *     PATTERN    factors in the pattern of A or near it
+ *     THRESHOLD  factors by threshold; measured are 0.8 to 20 microseconds
+ */
 static const double VECTORS = 0, PATTERN = 1e-6, THRESHOLD = 2e-6;
 
-/* What all threads look at together. */
+/* What all threads share while they look at A. */
 typedef struct looking {
     const tess_matrix *A;
-    bool *used, *zero; /* a flag a column, set where it has an entry; a row, where it has none */
-    tess_look_at *all; /* what they have seen */
+    bool *used, *zero; /* per column: it has an entry; per row: it has none */
+    tess_look_at *all; /* what all threads have seen */
 } looking;
 
-static const int64_t NOWHERE = INT64_MAX; /* a row that none has seen */
+static const int64_t NOWHERE = INT64_MAX; /* in place of a row: none */
 
-/* Row `row` of A, entry by entry; marks the columns that are not 0. */
+/* Looks at row `row` of A entry by entry, and marks the columns of entries that are not 0. */
 static void look_at_row(const looking *job, int64_t row, tess_look_at *look)
 {
     const tess_matrix *A = job->A;
@@ -73,8 +80,8 @@ static void look_at_rows(void *arg, tess_range range)
         tess_set_flag(&all->strong_diagonal, false);
 }
 
-/* Whether a block is, on average, in a block row of at most twice the mean length. With a few long
- * rows, coarse levels would have more blocks than A. */
+/* Returns whether a block is, on average, in a block row of at most twice the mean length. With a
+ * few long rows, coarse levels would have more blocks than A. */
 static bool has_even_rows(const tess_matrix *A)
 {
     double squares = 0;
@@ -85,7 +92,7 @@ static bool has_even_rows(const tess_matrix *A)
     return squares * (double)A->block_rows <= 2 * (double)A->blocks * (double)A->blocks;
 }
 
-/* Whether A is symmetric but for rounding, or of complex numbers exactly Hermitian. */
+/* Finds whether a real A is symmetric but for rounding, or a complex A exactly Hermitian. */
 static tess_status look_at_mirrors(tess_ctx *ctx, const tess_matrix *A, bool *mirrored)
 {
     int hermitian;
@@ -142,7 +149,7 @@ static void add(ladder *to, tess_rung_for only, double setup, int64_t most, cons
     rung->only = only;
 }
 
-/* Levels, between a short and a long try without them. */
+/* Adds a short attempt without levels, then one with levels. A long one without levels follows. */
 static void add_levels(ladder *to)
 {
     add(to, TESS_FOR_DEFINITE, VECTORS, FEW, "symmetric with a positive diagonal", "cg:pc=bjacobi");
@@ -150,7 +157,7 @@ static void add_levels(ladder *to)
     to->rungs[to->count - 1].worth = FEW;
 }
 
-/* Methods with little memory: those that suit the signs and symmetry that are seen. */
+/* Adds methods with little memory, those that suit the signs and the symmetry of A. */
 static void add_plain(const tess_look_at *look, ladder *to)
 {
     const int64_t root = (int64_t)sqrt((double)look->rows);
@@ -172,7 +179,7 @@ static void add_plain(const tess_look_at *look, ladder *to)
         add(to, TESS_FOR_ANY, PATTERN, 100 + root, "a diagonal to start from", "bicgstab:pc=ilu0");
 }
 
-/* Complex matrices, which are neither scaled nor reordered. */
+/* Adds the rungs for complex matrices, which are neither scaled nor reordered. */
 static void add_complex(const tess_look_at *look, ladder *to)
 {
     const int64_t root = (int64_t)sqrt((double)look->rows);
@@ -220,7 +227,7 @@ int tess_make_ladder(const tess_look_at *look, bool factors, double memory, tess
         add(&to, TESS_FOR_ANY, PATTERN, 20, "complete factors", "direct");
     snprintf(spec, sizeof spec, "%s,drop=1e-6,fill=50", arranged);
     add(&to, TESS_FOR_ANY, THRESHOLD, 300, "more fill", spec);
-    /* 12 bytes an entry, which is held three times while the factors are made. */
+    /* An entry takes 12 bytes, and is held three times while the factors are made. */
     const double entries = 1e9 * memory / 36;
     snprintf(spec, sizeof spec, "%s,drop=0,fill=%.4g", arranged,
              fmin(1e6, entries / fmax(1, (double)look->entries)));

@@ -1,19 +1,19 @@
-/* When an attempt has to end: the caller says stop, its time is over, or its iterations are and it
- * does not pay to go on.
+/* When an attempt has to end: the caller says stop, its time is over, or its iterations are over
+ * and going on does not pay.
  *
- * A method that has done its iterations and still makes progress may take as long again as the
- * set-up of the next attempt would: whichever of the two would have solved the system, at most
- * twice its time is spent. After that it goes on only where it is about to converge. Its rate is
- * that of the smallest |r| over the second half of its iterations:
+ * A method that has done its iterations and still makes progress may go on until it has taken as
+ * long as the set-up of the next attempt would. Whichever of the two attempts would have solved the
+ * system, at most twice its time is spent. After that the method goes on only where it is about to
+ * converge. Its rate is that of the smallest |r| over the second half of its iterations:
  *
  *     log |r|   \__                   rate  = log(|r| at k/2 over |r| at k) / (k/2)
  *               |  \___               needs = log(|r| at k over tol) / rate
  *               |   |  \___ . . . tol
  *               0  k/2  k        k + needs
  *
- * Where the needed iterations take longer than the next attempt's set-up, and are more than that
- * attempt is worth besides, this one ends. The rate changes, so it is computed again after a
- * quarter more iterations. In all, the attempt adds at most twice that time.
+ * The next attempt is worth the time of its set-up and of some iterations (`worth`). Where the
+ * needed iterations take longer than that, this attempt ends. The rate changes, so it is computed
+ * again after a quarter more iterations. In all, the attempt adds at most twice that time.
  */
 #include <math.h>
 
@@ -25,7 +25,7 @@ static bool is_late(tess_auto_watch *w)
     return w->late;
 }
 
-/* Whether going on costs no more than the next attempt. */
+/* Returns whether going on after iteration k costs no more than the next attempt. */
 static bool pays(const tess_auto_watch *w, int64_t k, double now)
 {
     const double half = w->mark[k / 2 / w->step], rate = log(half / w->best) / (double)(k - k / 2);
@@ -36,7 +36,7 @@ static bool pays(const tess_auto_watch *w, int64_t k, double now)
     return rate > 0 && isfinite(needs) && (took < w->setup || arrives);
 }
 
-/* After iteration k of the attempt: whether it is one too many. */
+/* Returns whether the attempt ends after its iteration k. */
 static bool is_enough(tess_auto_watch *w, int64_t k, double residual)
 {
     const int64_t last = w->step * TESS_MARKS;

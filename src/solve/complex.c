@@ -1,4 +1,4 @@
-/* What solvers take of complex matrices: the methods and preconditioners whose descriptors say so.
+/* Which solvers take complex matrices: the methods and preconditioners whose descriptors say so.
  */
 #include "solve/solve.h"
 
@@ -26,7 +26,7 @@ static void name_pcs(char *text)
             tess_append_name(text, NAMES_MAX, tess_pcs[i]->name, --left);
 }
 
-/* `what` takes no complex matrix; `names` do. */
+/* Fails: `what` takes no complex matrix, `names` do. */
 static tess_status refuse(const tess_plan *plan, const char *what, const char *names)
 {
     return tess_fail(plan->ctx, TESS_ERR_UNSUPPORTED,

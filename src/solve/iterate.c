@@ -1,8 +1,9 @@
-/* The loop around a method's steps: starts systems, iterates those that are not done, looks at each
- * after every iteration, and says at the end what came of it.
+/* The loop around a method's steps. It starts systems, iterates those that are not done, looks at
+ * each after every iteration, and reports how each ended.
  *
- * The recurrence decides when to look at the true residual; the true residual decides. Where the
- * two have drifted apart the recurrence starts again from x, as long as that helps.
+ * The recurrence decides when to compute the true residual. The true residual decides whether the
+ * system has converged. Where the two have drifted apart the recurrence starts again from x, as
+ * long as that helps.
  */
 #include "solve/iterate.h"
 
@@ -38,7 +39,7 @@ static tess_status remember(tess_solver *solver, const tess_system *system)
     return tess_history_put(solver, system->iteration, tess_relative(system, system->residual));
 }
 
-/* |b - A x|; the recurrence must not go on afterwards, only start again. */
+/* Computes |b - A x|. Afterwards the recurrence cannot go on, only start again. */
 static tess_status true_residual(tess_solver *solver, int j, double *norm)
 {
     tess_space *space = &solver->space;
@@ -57,7 +58,7 @@ int64_t tess_patience(const tess_solver *solver)
     return solver->plan->all_rows > 1000 ? solver->plan->all_rows : 1000;
 }
 
-/* Whether to go on, from |r| alone. */
+/* Ends the system where |r| alone says so: it diverges, stagnates, or no iteration is left. */
 static void judge(tess_solver *solver, tess_system *system)
 {
     const double r = system->residual;
@@ -122,7 +123,7 @@ void tess_system_least(tess_system *system, double norm, double normal, int64_t 
                     iterations == 1 ? "" : "s");
 }
 
-/* |b - A x| and |A^T (b - A x)| / (|A| |b - A x|). */
+/* Computes |b - A x| and |A^T (b - A x)| / (|A| |b - A x|). */
 static tess_status true_normal(tess_solver *solver, tess_system *system, int j)
 {
     tess_space *space = &solver->space;
@@ -172,7 +173,7 @@ tess_status tess_look(tess_solver *solver, tess_system *system, int j, int64_t p
     const bool converged = system->residual <= system->threshold;
     *again = system->restart && !system->done && !converged;
     system->restart = false;
-    /* What is not finite stays out of x. */
+    /* finish() changes x, which must not take in numbers that are not finite. */
     if ((converged || system->done) && isfinite(system->residual) && position >= 0 &&
         method->finish)
         TESS_TRY(method->finish(solver, j, position + 1));
@@ -253,7 +254,7 @@ static tess_status begin(tess_solver *solver, tess_system *system, int j, const 
     return tess_begin_again(solver, system, j);
 }
 
-/* x and the true residual of an ended system. */
+/* Downloads x of an ended system, and computes its true residual. */
 static tess_status end(tess_solver *solver, tess_system *system, int j, void *x,
                        tess_result *result)
 {
@@ -294,7 +295,7 @@ static void add_costs(const tess_space *space, double seconds, int k, tess_resul
     }
 }
 
-/* Gets what a solve needs, on all parts or on none; and asks whether any part has a callback. */
+/* Allocates the group on all parts or on none, and finds out whether any part has a callback. */
 static tess_status start_together(tess_solver *solver, int k, tess_group *g)
 {
     const tess_backend *backend = solver->plan->device->backend;

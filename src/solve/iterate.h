@@ -3,15 +3,15 @@
 
 #include "solve/solve.h"
 
-/* |r| may grow so far before a system is given up. */
+/* A system diverges when |r| exceeds this multiple of |b| and of |r| at the start. */
 #define TESS_DIVERGENCE 1e10
 
-/* A norm over that of b. */
+/* Returns norm / |b|, or `norm` where b is 0. */
 double tess_relative(const tess_system *system, double norm);
-/* Iterations without progress before a system is given up. */
+/* Returns the number of iterations without progress after which a system is given up. */
 int64_t tess_patience(const tess_solver *solver);
-/* After the start (position -1) or an iteration of system j, whose slots are in solver->slots.
- * *again: its recurrence must start again from x. */
+/* Looks at system j after its start (position -1) or after an iteration. Its slots are in
+ * solver->slots. Sets *again where its recurrence must start again from x. */
 tess_status tess_look(tess_solver *solver, tess_system *system, int j, int64_t position,
                       bool *again);
 tess_status tess_begin_again(tess_solver *solver, tess_system *system, int j);
@@ -22,9 +22,9 @@ tess_status tess_begin_again(tess_solver *solver, tess_system *system, int j);
 typedef struct tess_group {
     tess_system *systems;
     int *active;
-    double *enough, *too_much; /* of each active one */
+    double *enough, *too_much; /* |r|^2 at which each active one has converged or diverged */
     int64_t *done;
-    bool *left; /* it has ended, or starts again, before the stretch was over */
+    bool *left; /* it ended, or starts again, before the stretch was over */
     int count;
 } tess_group;
 

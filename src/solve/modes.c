@@ -2,8 +2,8 @@
  * itself. */
 #include "solve/solve.h"
 
-/* The solver inside those that leave the preconditioner's matrix as it is, but for precision and
- * order. */
+/* Returns the solver inside outer solvers that change only the precision and the order of the
+ * preconditioner's matrix. */
 static tess_solver *past_outer(const tess_solver *solver)
 {
     while (solver->inner &&
@@ -12,7 +12,7 @@ static tess_solver *past_outer(const tess_solver *solver)
     return (tess_solver *)(uintptr_t)solver;
 }
 
-/* The solver that has the preconditioner, or why there is none that takes modes. */
+/* Finds the solver that has the preconditioner. Fails where none takes modes. */
 static tess_status find_taker(tess_solver *solver, const char *call, tess_solver **out)
 {
     solver = past_outer(solver);
@@ -26,7 +26,7 @@ static tess_status find_taker(tess_solver *solver, const char *call, tess_solver
     return TESS_OK;
 }
 
-/* A copy of columns of `length` numbers, all of them finite. */
+/* Copies columns of `length` numbers. Fails where one is not finite. */
 static tess_status copy_numbers(tess_ctx *ctx, const char *call, int64_t columns, int64_t length,
                                 int64_t ld, const double *from, double **out)
 {
@@ -54,7 +54,7 @@ tess_status tess_modes_copy(tess_ctx *ctx, const char *call, int64_t rows, int k
     return copy_numbers(ctx, call, k, rows, ld, modes, out);
 }
 
-/* Takes numbers over in place of *kept. */
+/* Replaces *kept by `numbers`. The preconditioner is made again with them. */
 static void keep(tess_solver *solver, double *numbers, double **kept)
 {
     tess_free(solver->ctx, *kept);

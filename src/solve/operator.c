@@ -1,5 +1,5 @@
-/* The caller's operator as a plan: a backend of one product, without entries. The plan owns a
- * device of this backend and a matrix that has sizes alone. */
+/* The caller's operator as a plan: a backend that has products and no entries. The plan owns a
+ * device of this backend, and a matrix that has sizes only. */
 #include "solve/solve.h"
 
 /* tess_plan_destroy frees all of it with the plan. */
@@ -13,7 +13,7 @@ typedef struct operator_plan {
 
 typedef struct operator_state {
     tess_operator operator;
-    void *product; /* A x where y takes more than that */
+    void *product; /* A x, where alpha and beta are not 1 and 0 */
 } operator_state;
 
 static tess_status call(tess_plan *plan, bool transpose, const void *x, void *y)

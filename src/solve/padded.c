@@ -3,12 +3,13 @@
  *     rows > cols:  [A 0] (x)  = b        rows < cols:  (A) x = (b)
  *                         (0)                           (0)     (0)
  *
- * A^T u is 0 where A has a column of zeros, so a method of least squares leaves that part of x at
- * 0, and it sees the same residuals. Every device can solve it: nothing else knows of other shapes.
+ * A^T u is 0 where A has a column of zeros. A method of least squares therefore leaves that part of
+ * x at 0, and sees the residuals of the caller's system. Every device can solve the padded system:
+ * nothing else knows of other shapes.
  */
 #include "solve/solve.h"
 
-/* The caller's values into the square matrix, whose further rows have no blocks. */
+/* Copies the caller's values into the square matrix, whose additional rows have no blocks. */
 static tess_status copy_values(tess_solver *solver)
 {
     tess_plan *plan = solver->plan;
@@ -43,7 +44,7 @@ static tess_status update(tess_solver *solver)
     return tess_inner_update(solver);
 }
 
-/* A vector of `count` scalars of the caller's, and zeros behind it, in host memory. */
+/* Copies a vector of `count` scalars of the caller's to host memory, with zeros behind it. */
 static tess_status extend(const tess_solver *solver, const void *vector, int64_t count, void **out)
 {
     const tess_matrix *square = solver->inner_matrix;

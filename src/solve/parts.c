@@ -1,4 +1,4 @@
-/* Solvers of a plan that several parts hold together: what they can do, and what auto means there.
+/* Solvers of a plan that several parts hold together: what they can do, and what auto chooses.
  */
 #include "solve/solve.h"
 
@@ -7,7 +7,7 @@ bool tess_plan_is_part(const tess_plan *plan)
     return plan->device->backend->sum != NULL;
 }
 
-/* Whether there is one part, which has all rows. */
+/* Finds whether there is one part, which has all rows. Collective. */
 static tess_status is_alone(tess_plan *plan, bool *alone)
 {
     double others = plan->matrix->rows < plan->all_rows;
@@ -16,8 +16,8 @@ static tess_status is_alone(tess_plan *plan, bool *alone)
     return TESS_OK;
 }
 
-/* A method that is its preconditioner's: where there are several parts that is only an
- * approximation, which a Krylov method takes. */
+/* Checks a method that consists of its preconditioner (direct, amg). On several parts the
+ * preconditioner is only an approximation, which a Krylov method can use. */
 static tess_status check_method(tess_plan *plan, const tess_method *method)
 {
     bool alone;
@@ -68,7 +68,7 @@ tess_status tess_parts_set_up_pc(tess_solver *solver)
     return TESS_OK;
 }
 
-/* x . (A y) of two vectors of the same random numbers on any number of threads. */
+/* Computes x . (A y). */
 static tess_status probe(tess_plan *plan, const void *x, const void *y, void *product, double *dot)
 {
     TESS_TRY(tess_spmv(plan, 1, y, 0, product));
@@ -87,7 +87,7 @@ static bool positive_diagonal(const tess_matrix *A)
     return true;
 }
 
-/* The spec, with the tolerances that were asked for. */
+/* Takes the options of `spec`, with the tolerances and the limit of iterations asked for. */
 static tess_status take_spec(tess_ctx *ctx, const char *spec, tess_solve_options *options)
 {
     tess_solve_options chosen;
@@ -122,8 +122,8 @@ tess_status tess_parts_choose(tess_plan *plan, tess_solve_options *options)
     TESS_TRY_CLEAN(probe(plan, x, y, product, &xay));
     TESS_TRY_CLEAN(plan->device->backend->dot(plan, product, product, &sums[0]));
     TESS_TRY_CLEAN(probe(plan, y, x, product, &yax));
-    /* |x| |Ay| is about sqrt(n/3) |Ay|: what rounding may make of either is far below 1e-10 of it.
-     */
+    /* |x| |Ay| is about sqrt(n/3) |Ay|. Rounding changes either product by far less than 1e-10 of
+     * it. */
     double squares = 0;
     TESS_TRY_CLEAN(plan->device->backend->dot(plan, x, x, &squares));
     TESS_TRY_CLEAN(plan->device->backend->sum(plan, &sums[1], 1));

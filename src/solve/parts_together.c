@@ -1,5 +1,5 @@
-/* Solvers of a plan whose parts are in this process: a solver a part, all of them at the same time.
- * Whole vectors of the caller's are cut into the parts' rows. */
+/* Solvers of a plan whose parts are in this process: one solver per part, all running at the same
+ * time. Whole vectors of the caller's are cut into the parts' rows. */
 #include "plan/tuner.h"
 #include "solve/solve.h"
 
@@ -120,7 +120,7 @@ typedef struct solving {
     together *t;
     const void *b; /* whole vectors */
     void *x;
-    const void *const *b_parts; /* or a pointer a part */
+    const void *const *b_parts; /* or one pointer per part */
     void *const *x_parts;
 } solving;
 
@@ -135,7 +135,7 @@ static tess_status solve_one(void *user, int rank, tess_plan *part, int64_t firs
     const solving *s = user;
     tess_solver *mine = s->t->solvers[rank];
     const size_t at = (size_t)first_row * tess_type_size(part->matrix->type);
-    /* The caller's callback is called on the caller's thread: part 0's. */
+    /* The caller's callback runs on the caller's thread, which is part 0's. */
     tess_solver_set_callback(mine, rank == 0 && s->solver->callback ? relay : NULL,
                              (void *)(uintptr_t)s->solver);
     mine->options.tol = s->solver->options.tol;
@@ -146,7 +146,8 @@ static tess_status solve_one(void *user, int rank, tess_plan *part, int64_t firs
     return tess_solver_solve(mine, b, x, &s->t->results[rank]);
 }
 
-/* All parts come to the same end; bytes are those of all, the time that of the slowest. */
+/* Solves on all parts, which come to the same end. Bytes are summed; the time is the slowest
+ * part's. */
 static tess_status solve_all(tess_solver *solver, const solving *s, tess_result *result)
 {
     together *t = s->t;

@@ -16,11 +16,11 @@ typedef struct made {
 
 struct tess_preconditioner {
     tess_ctx *ctx;
-    tess_plan *plan;  /* or the inner one of the caller's */
+    tess_plan *plan;  /* the caller's, or its inner plan */
     tess_plan *outer; /* the caller's, where it permutes inside; else NULL */
     tess_pc_options options;
     double *modes; /* that options.amg reads */
-    made *made;    /* NULL until it is first needed, where modes may still be set */
+    made *made;    /* NULL until first needed, where the preconditioner takes modes */
 };
 
 enum { V_R, V_Z, VECTORS, SLOTS = 1 };
@@ -45,7 +45,7 @@ void tess_pc_destroy(tess_preconditioner *pc)
     tess_free(pc->ctx, pc);
 }
 
-/* "NAME:keys" as the preconditioner of a solver, whose own keys must not be among them. */
+/* Parses "NAME:keys" as the preconditioner of a solver. Keys of the solver itself are refused. */
 static tess_status parse(tess_ctx *ctx, const char *spec, tess_pc_options *options)
 {
     char text[512];
@@ -88,8 +88,7 @@ static tess_status prepare(tess_plan *plan, const tess_pc_options *options, made
     return ops->prepare ? ops->prepare(&m->space, lists, ways, &none) : TESS_OK;
 }
 
-/* Takes what is made of `options` in the place of what there is. After a failure all is as before.
- */
+/* Replaces pc->made by what is made from `options`. A failure changes nothing. */
 static tess_status make(tess_preconditioner *pc, const tess_pc_options *options)
 {
     tess_ctx *ctx = pc->ctx;
@@ -173,7 +172,7 @@ static tess_status run(tess_preconditioner *pc, int way, const void *r, void *z)
     return space->ops->download(space, pc->made->at[way], 0, z);
 }
 
-/* The same of a plan that permutes inside. */
+/* The same for a plan that permutes inside. */
 static tess_status run_permuted(tess_preconditioner *pc, int way, const void *r, void *z)
 {
     void *taken = NULL, *result = NULL;

@@ -5,14 +5,14 @@
  *     A d = r / |r|                 the inner solver, single, to a modest tolerance
  *     x = x + |r| d                 double
  *
- * Each round gains the inner tolerance until the accuracy of double is reached; the price is that
- * the method begins anew in each round. All vectors are in the device's memory, where it has its
- * own.
+ * Each round reduces the residual by the inner tolerance, until the accuracy of double is reached.
+ * The price: the method begins anew in each round. All vectors are in device memory, where the
+ * device has memory of its own.
  */
 #include "solve/solve.h"
 
-/* What a round should gain: as much as single precision gives without pain. The last round gains no
- * more than is needed. */
+/* The factor by which a round should reduce the residual: what single precision reaches easily. The
+ * last round reduces it by no more than is needed. */
 static const double inner_tol = 1e-5;
 
 /* One solve with refinement under way. */
@@ -21,11 +21,11 @@ typedef struct refinement {
     const double *b;
     double *x, *r;
     float *single_r, *d;
-    void *memory[5]; /* what of these is ours */
+    void *memory[5]; /* the vectors above that are to be freed */
     int taken;
 } refinement;
 
-/* The values of the plan as of now, in single precision. */
+/* Copies the plan's present values in single precision. */
 static tess_status copy_values(tess_solver *solver)
 {
     TESS_TRY(tess_plan_host_values(solver->plan));
@@ -64,7 +64,7 @@ static const tess_backend *backend_of(const refinement *f)
     return f->rounds.solver->plan->device->backend;
 }
 
-/* A vector where the device computes. */
+/* Allocates a vector in the memory that the device computes in. */
 static tess_status take(refinement *f, tess_type type, void *out)
 {
     const tess_plan *plan = f->rounds.solver->plan;
@@ -111,7 +111,8 @@ static void scale_residual(void *arg, tess_range range)
     }
 }
 
-/* The inner system: single_r = r / |r|, d = 0. The inner plan, which reads them, makes them. */
+/* Sets up the inner system: single_r = r / |r|, d = 0. The inner plan computes both, as it also
+ * reads them. */
 static tess_status set_inner(refinement *f)
 {
     tess_plan *plan = f->rounds.solver->inner_plan;
@@ -144,7 +145,8 @@ static tess_status add_correction(refinement *f)
     return TESS_OK;
 }
 
-/* Where the device has memory of its own, b and x of the host are copied there. */
+/* Allocates the vectors. Where the device has memory of its own, b and x of the host are copied to
+ * it. */
 static tess_status take_vectors(refinement *f)
 {
     const double *b = f->b, *x = f->x;
@@ -164,7 +166,7 @@ static tess_status take_vectors(refinement *f)
     return TESS_OK;
 }
 
-/* |b| by itself: what A and x hold does not enter. */
+/* Computes |b| by itself: the values of A and x do not enter. */
 static tess_status find_rhs_norm(refinement *f)
 {
     double bb = 0;

@@ -1,10 +1,10 @@
-/* Solvers of a plan that permutes inside (plan/regrouped.h): the whole solve runs in the inner
- * plan's order. b and the first x are brought there once, x comes back once.
+/* Solvers of a plan that permutes inside (plan/regrouped.h). The whole solve runs in the inner
+ * plan's order: b and the first x are permuted once, and x is permuted back once.
  */
 #include "plan/regrouped.h"
 #include "solve/solve.h"
 
-/* The caller's preconditioner among vectors of the inner order. */
+/* The caller's preconditioner, applied to vectors in the inner order. */
 typedef struct given {
     tess_plan *plan;
     tess_operator caller;
@@ -55,7 +55,7 @@ static void close(tess_solver *solver)
     free_given(solver->outer_state);
 }
 
-/* The plan, whose values are new, has given them to the inner plan. */
+/* The plan has already given its new values to the inner plan. */
 static tess_status update(tess_solver *solver)
 {
     return tess_solver_update(solver->inner, NULL);

@@ -1,4 +1,5 @@
-/* What refinement and arranged solves share: rounds of an inner solver, counted as one solve. */
+/* What refinement, arranged solves and auto share: rounds of an inner solver, counted as one
+ * solve. */
 #include "solve/solve.h"
 
 #include <float.h>
@@ -28,7 +29,7 @@ static tess_status append_history(tess_rounds *f, const tess_result *inner)
     return TESS_OK;
 }
 
-/* The root of the sum of squares, which may themselves be beyond what a double holds. */
+/* Returns the root of the sum of squares, which may be beyond the range of double. */
 static double norm_of_values(const void *v, tess_type scalar, int64_t scalars)
 {
     const tess_type type = tess_real_type(scalar);
@@ -60,8 +61,7 @@ static void scale_vector(const tess_plan *plan, int exponent, const void *from, 
         tess_put(to, type, i, ldexp(tess_get(from, type, i), exponent));
 }
 
-/* Methods square the norm of r. Where the square is beyond the range of double, r and d are
- * scaled. */
+/* Solves with r and d scaled where |r|^2 is beyond the range of double: methods square |r|. */
 static tess_status solve_in_range(tess_solver *solver, const void *r, void *d, tess_result *inner)
 {
     const tess_plan *plan = solver->plan;
@@ -110,8 +110,8 @@ static size_t vector_bytes(const tess_plan *plan)
     return (size_t)plan->matrix->rows * tess_type_size(plan->matrix->type);
 }
 
-/* A sum in more digits than a double has. Where long double is quadruple precision, functions
- * compute it, one call an operation: there the sum is two doubles, high and the low that rounding
+/* A sum in more digits than a double has. Where long double is quadruple precision, each of its
+ * operations is a function call. There the sum is two doubles: `high`, and in `low` what rounding
  * took from it. */
 #if LDBL_MANT_DIG > 64
 typedef struct wide {
@@ -123,8 +123,7 @@ static wide wide_of(double value)
     return (wide){value, 0};
 }
 
-/* sum - a b, of which the errors of the product and of the sum are known exactly (Dekker, Knuth).
- */
+/* Returns sum - a b. The errors of the product and of the sum are known exactly (Dekker, Knuth). */
 static wide wide_less(wide sum, double a, double b)
 {
     const double product = -a * b, lost_in_product = fma(-a, b, -product);
@@ -156,8 +155,8 @@ static double wide_rounded(wide sum)
 }
 #endif
 
-/* The rows of r = b - A x in a block row: where the entries of A or x are large against b, a sum in
- * double has no digit left that a tolerance could be compared with. */
+/* Computes the rows of r = b - A x in a block row. Where the entries of A or x are large against b,
+ * a sum in double has no digit left to compare with a tolerance. */
 static void residual_of_row(const tess_matrix *A, int64_t block_row, const void *b, const void *x,
                             void *r)
 {
@@ -173,7 +172,7 @@ static void residual_of_row(const tess_matrix *A, int64_t block_row, const void 
     }
 }
 
-/* The same of complex numbers. */
+/* The same for complex numbers. */
 static void complex_residual_of_row(const tess_matrix *A, int64_t block_row, const void *b,
                                     const void *x, void *r)
 {
@@ -226,7 +225,7 @@ static double norm_of_matrix(const tess_matrix *A)
     return norm_of_values(A->values, A->type, tess_matrix_stored(A));
 }
 
-/* The norm of all parts' rows, the same bits on each of them. */
+/* Extends the norm to the rows of all parts, with the same bits on each part. */
 static tess_status norm_of_parts(tess_plan *plan, double *norm)
 {
     const tess_backend *backend = plan->device->backend;
@@ -247,7 +246,7 @@ tess_status tess_plan_norm(tess_plan *plan, double *norm)
     return tess_plan_is_part(plan) ? norm_of_parts(plan, norm) : TESS_OK;
 }
 
-/* |A^T r| / (|A| |r|). */
+/* Computes |A^T r| / (|A| |r|). */
 static tess_status find_normal(const tess_rounds *f, const void *r, double *normal)
 {
     tess_plan *plan = f->solver->plan;
@@ -294,7 +293,7 @@ tess_status tess_rounds_start(tess_rounds *f, const void *b, void *x, tess_syste
     return end->done ? tess_history_put(f->solver, 0, f->rhs_norm) : TESS_OK;
 }
 
-/* Whether the plan was made, or nothing else could help. */
+/* Returns whether the plan was made, or failed for a reason that other options do not mend. */
 static bool is_settled(tess_status status)
 {
     return status == TESS_OK || status == TESS_ERR_MEMORY;

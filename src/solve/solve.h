@@ -11,50 +11,51 @@
 
 tess_status tess_solve_options_parse(tess_ctx *ctx, const char *spec, tess_solve_options *options);
 
-/* Appends a name to "cg, bicg and gmres", of which so many more are to come. */
+/* Appends `name` to a list like "cg, bicg and gmres"; `left` more names follow it. */
 void tess_append_name(char *text, size_t size, const char *name, int left);
 
-/* ---- complex.c: what solvers take of complex matrices ---- */
+/* ---- complex.c: which solvers take complex matrices ---- */
 
-/* Fails, and names what would do, where method, preconditioner, options or device know real
- * matrices only. */
+/* Fails where the method, the preconditioner or an option takes real matrices only. The message
+ * names what to use instead. */
 tess_status tess_complex_check(const tess_plan *plan, const tess_solve_options *options);
-/* The same of a preconditioner alone. */
+/* The same check of a preconditioner alone. */
 tess_status tess_complex_check_pc(const tess_plan *plan, const tess_pc_ops *pc);
 
 /* ---- solver.c ---- */
 
-/* Takes back preconditioner, lists and space: they are made again when they are needed. */
+/* Frees the preconditioner, the lists of steps and the space. They are made again when needed. */
 void tess_solver_unmake(tess_solver *solver);
 tess_status tess_solver_open(tess_plan *plan, const tess_solve_options *options, tess_solver **out);
-/* |M^-1 e| |A| of the method's factors, within whatever is around them; 0: there are none. */
+/* Returns |M^-1 e| |A| of the method's factors, also inside outer solvers; 0 without factors. */
 double tess_solver_growth(const tess_solver *solver);
 
 /* ---- modes.c ---- */
 
-/* A copy of k columns of `rows` numbers each, `ld` apart, all of them finite. */
+/* Copies k columns of `rows` numbers each, `ld` apart. Fails where a number is not finite. */
 tess_status tess_modes_copy(tess_ctx *ctx, const char *call, int64_t rows, int k,
                             const double *modes, int64_t ld, double **out);
 
-/* regrouped.c: the same, in the inner order of a plan that permutes inside. */
+/* regrouped.c: copies modes in the same way, into the inner order of a plan that permutes
+ * inside. */
 tess_status tess_regrouped_modes(const tess_plan *plan, const char *call, int k,
                                  const double *modes, int64_t ld, double **out);
 
-/* Adds to what tess_solver_describe says how fast the systems of the last solve converged, and
- * where the preconditioner's time went. */
+/* Adds to the text of tess_solver_describe how fast `system` converged in the last solve, and how
+ * the preconditioner's time is divided among its levels. */
 void tess_solver_tell(tess_solver *solver, const tess_system *system);
 
 /* ---- operator.c ---- */
 
-/* The caller's operator, checked. */
+/* Copies the caller's operator to *out, and checks it. */
 tess_status tess_operator_take(tess_ctx *ctx, const tess_operator *given, tess_operator *out);
 
 /* ---- Solvers around a solver ---- */
 
-/* Every system is solved by an inner solver, in rounds or by trying. Vectors are as those of
- * tess_solver_solve. */
+/* An outer solver solves every system by inner solvers: in rounds, by trying one after the other,
+ * or on a matrix of another form. Its vectors are those of tess_solver_solve. */
 typedef struct tess_outer {
-    /* What a failure leaves is freed by `close`. */
+    /* `close` frees what a failure leaves. */
     tess_status (*open)(tess_solver *solver);
     void (*close)(tess_solver *solver);
     tess_status (*update)(tess_solver *solver);
@@ -73,18 +74,18 @@ extern const tess_outer tess_outer_parts; /* parts_together.c: A is held by part
 
 /* ---- parts_together.c: solvers whose outer is tess_outer_parts ---- */
 
-/* tess_solver_set_modes and tess_solver_set_coordinates, each part with its rows of them. */
+/* tess_solver_set_modes and tess_solver_set_coordinates: each part gets its own rows. */
 tess_status tess_together_modes(tess_solver *solver, int k, const double *modes, int64_t ld);
 tess_status tess_together_coordinates(tess_solver *solver, int dimensions,
                                       const double *coordinates);
-/* Part 0's solver. */
+/* Returns part 0's solver. */
 tess_solver *tess_together_first(const tess_solver *solver);
 
 /* ---- rounds.c: corrections of x by an inner solver ---- */
 
-/* A plan of a matrix that stands for the solver's own: with the kernel that the caller named, where
- * it fits that matrix, else on the same format. `options` say what is taken where nothing was
- * named. */
+/* Makes a plan of a matrix that stands for the solver's own. Where the caller named a kernel, the
+ * plan has that kernel if it fits the matrix, else the same format. Where nothing was named,
+ * `options` decide. */
 tess_status tess_inner_plan(const tess_solver *solver, const tess_matrix *A,
                             const tess_plan_options *options, tess_plan **out);
 /* Frees the inner solver, its plan and its matrix. */
@@ -99,25 +100,28 @@ typedef struct tess_rounds {
     int64_t most;          /* iterations in all */
 } tess_rounds;
 
-/* |r| that is small enough. */
+/* Returns the |r| at which the solve has converged. */
 double tess_rounds_threshold(const tess_rounds *rounds);
-/* Solves with solver->inner to `tol`: A' d = r, from the d that is there. Iterations, costs and
- * history are counted on. */
+/* Solves A' d = r to `tol` with solver->inner, from the given d. Adds its iterations, costs and
+ * history to those of the rounds. */
 tess_status tess_rounds_solve(tess_rounds *rounds, double tol, const void *r, void *d,
                               tess_result *inner);
 /* Ends the solve with the reason and text of `end`. */
 void tess_rounds_end(tess_rounds *rounds, const tess_system *end);
-/* r = b - A x of the solver's plan, all in host memory, in extended precision; and its norm. */
+/* Computes r = b - A x with the values of the solver's plan in extended precision, and |r|. All
+ * vectors are in host memory. */
 tess_status tess_rounds_residual(tess_rounds *rounds, const void *b, const void *x, void *r,
                                  double *norm);
-/* Ends the solve of whose r, in host memory, the inner solver says that none is smaller: with
- * TESS_REASON_LEAST_SQUARES where A^T r is small, with TESS_REASON_STAGNATED otherwise. */
+/* Ends a solve whose r the inner solver calls the smallest there is: with TESS_REASON_LEAST_SQUARES
+ * where A^T r is small, with TESS_REASON_STAGNATED otherwise. r is in host memory. */
 tess_status tess_rounds_least(tess_rounds *rounds, const void *r, tess_system *end);
-/* Starts rounds on b: |b|. Ends them where b alone decides (end->done), with x = 0 where b = 0. */
+/* Starts rounds: computes |b|. Ends them where b alone decides (end->done), with x = 0 where b =
+ * 0. */
 tess_status tess_rounds_start(tess_rounds *rounds, const void *b, void *x, tess_system *end);
-/* A copy in host memory of a vector of the device's; *copy is NULL where it is there already. */
+/* Copies a vector in device memory to host memory. *copy is NULL where `vector` is there
+ * already. */
 tess_status tess_vector_to_host(const tess_plan *plan, const void *vector, void **copy);
-/* Completes the result, from when it started. */
+/* Completes the result. `started`: the time at which the solve began. */
 void tess_rounds_finish(tess_rounds *rounds, double started, tess_result *result);
 
 /* ---- parts.c ---- */
@@ -126,27 +130,27 @@ void tess_rounds_finish(tess_rounds *rounds, double started, tess_result *result
 bool tess_plan_is_part(const tess_plan *plan);
 /* Fails where the options need the whole matrix on one part. Collective. */
 tess_status tess_parts_check(tess_plan *plan, const tess_solve_options *options);
-/* Sets up the preconditioner, on all parts or on none. What shapes a method's steps is then the
- * same on all of them. Collective. */
+/* Sets up the preconditioner on all parts or on none. Afterwards all parts agree on what shapes a
+ * method's steps. Collective. */
 tess_status tess_parts_set_up_pc(tess_solver *solver);
-/* auto on several parts: CG where A is symmetric with a positive diagonal, as two products with
- * random vectors tell, GMRES otherwise. Collective. */
+/* Chooses the solver of auto on several parts: CG where A is symmetric with a positive diagonal,
+ * GMRES otherwise. Two products with random vectors show whether A is symmetric. Collective. */
 tess_status tess_parts_choose(tess_plan *plan, tess_solve_options *options);
-/* GMRES with factors whose pivots are replaced where they cannot be inverted: where those of
- * tess_parts_choose cannot be made. */
+/* Chooses GMRES with factors whose pivots are replaced where they cannot be inverted, for matrices
+ * on which the choice of tess_parts_choose fails. */
 tess_status tess_parts_choose_any(tess_plan *plan, tess_solve_options *options);
 
 /* ---- iterate.c ---- */
 
-/* Entry `at` of the history, which grows as needed. */
+/* Sets entry `at` of the history, which grows as needed. */
 tess_status tess_history_put(tess_solver *solver, int64_t at, double residual);
 
 /* Ends a system with TESS_REASON_CONVERGED; norm is |b - Ax|. */
 void tess_system_converged(tess_system *system, double norm, int64_t iterations);
-/* Ends it with TESS_REASON_LEAST_SQUARES; normal is |A^T r| / (|A| |r|). */
+/* Ends a system with TESS_REASON_LEAST_SQUARES; normal is |A^T r| / (|A| |r|). */
 void tess_system_least(tess_system *system, double norm, double normal, int64_t iterations);
-/* |A|, the root of the sum of all squares, of the plan's present values. Of a part it is that of
- * the whole matrix: collective. */
+/* Computes |A|, the root of the sum of all squares, of the plan's present values. For a part it is
+ * the norm of the whole matrix: collective. */
 tess_status tess_plan_norm(tess_plan *plan, double *norm);
 
 /* Solves the k systems of the arguments of tess_solver_solve_many, k at most space.systems. */

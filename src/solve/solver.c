@@ -2,7 +2,7 @@
 #include "plan/tuner.h"
 #include "solve/solve.h"
 
-/* Systems that go through one SpMM: beyond these the matrix's share of the traffic is small. */
+/* The most systems that share one SpMM. With more, the matrix is a small share of the traffic. */
 enum { SYSTEMS_TOGETHER = 16 };
 
 void tess_solver_unmake(tess_solver *solver)
@@ -36,7 +36,7 @@ void tess_solver_destroy(tess_solver *solver)
     TESS_FREE(solver->ctx, solver->history, solver->modes, solver->coordinates, solver);
 }
 
-/* |A^T r|^2 in the slot behind |r|^2. */
+/* Appends the steps that put |r|^2 into slot RR and |A^T r|^2 into slot OWN. */
 static void build_normal(tess_steps *s)
 {
     tess_step_residual(s, TESS_V_OWN);
@@ -45,7 +45,7 @@ static void build_normal(tess_steps *s)
     tess_step_dot(s, TESS_S_OWN, TESS_V_OWN + 1, TESS_V_OWN + 1);
 }
 
-/* All lists of steps, and the method's own state. */
+/* Builds all lists of steps, and the method's own state. */
 static tess_status build(tess_solver *solver)
 {
     const tess_steps empty = {.ctx = solver->ctx, .real_dots = solver->options.method->symmetric};
@@ -72,7 +72,7 @@ static tess_status build(tess_solver *solver)
     return solver->options.method->open ? solver->options.method->open(solver) : TESS_OK;
 }
 
-/* The space and what its device makes of the lists. */
+/* Opens the space, whose device prepares the lists. */
 static tess_status open_space(tess_solver *solver, int vectors, int slots, int systems,
                               tess_space *space)
 {
@@ -92,7 +92,7 @@ static tess_status open_space(tess_solver *solver, int vectors, int slots, int s
     return status;
 }
 
-/* The outermost of the solvers around the method; NULL: there is none. */
+/* Returns the outermost of the solvers around the method, or NULL where there is none. */
 static const tess_outer *outer_of(const tess_solver *solver)
 {
     const tess_solve_options *options = &solver->options;
@@ -110,8 +110,8 @@ static const tess_outer *outer_of(const tess_solver *solver)
     return solver->plan->device->backend->each_part ? &tess_outer_parts : NULL;
 }
 
-/* Preconditioner, lists of steps and space. What a failure leaves is taken back by
- * tess_solver_unmake. */
+/* Makes the preconditioner, the lists of steps and the space. tess_solver_unmake frees what a
+ * failure leaves. */
 static tess_status make(tess_solver *solver)
 {
     const tess_method *method = solver->options.method;
@@ -134,8 +134,8 @@ static tess_status make(tess_solver *solver)
     return TESS_OK;
 }
 
-/* Everything after the solver itself is allocated. A preconditioner that takes modes waits for
- * them. */
+/* Makes everything but the solver itself. A preconditioner that takes modes is made later, at the
+ * first solve, since modes may still be set. */
 static tess_status prepare(tess_solver *solver)
 {
     solver->outer = outer_of(solver);
@@ -144,8 +144,8 @@ static tess_status prepare(tess_solver *solver)
     return solver->options.pc.ops->takes_modes ? TESS_OK : make(solver);
 }
 
-/* auto on a part: what is chosen by the matrix, or what never fails for its pivots. All parts see
- * the same status. */
+/* auto on a part: prepares the solver chosen for the matrix. Where its factors cannot be made,
+ * prepares one that does not fail for its pivots. All parts see the same status. */
 static tess_status prepare_automatic(tess_solver *solver)
 {
     TESS_TRY(tess_parts_choose(solver->plan, &solver->options));
@@ -172,7 +172,8 @@ tess_status tess_solver_set_up(tess_solver *solver)
     return status;
 }
 
-/* What goes with the caller's operators: a method, and nothing that needs entries. */
+/* Checks the options that go with the caller's operators: a method, and nothing that needs
+ * entries. */
 static tess_status check_given(const tess_plan *plan, const tess_solve_options *options,
                                const tess_operator *M)
 {
@@ -288,7 +289,7 @@ tess_status tess_solver_update(tess_solver *solver, const void *values)
     return tess_pc_agree(solver->plan, solver->space.ops->update_values(&solver->space));
 }
 
-/* A space for at least `systems` systems. */
+/* Makes the space large enough for `systems` systems. */
 static tess_status reserve_systems(tess_solver *solver, int systems)
 {
     if (systems <= solver->space.systems)
@@ -306,8 +307,8 @@ static tess_status reserve_systems(tess_solver *solver, int systems)
     return TESS_OK;
 }
 
-/* Whether the range of a system's right-hand side meets that of a solution. Both lists of ranges
- * rise, so one walk over them sees every pair that could. */
+/* Returns whether the range of a system's right-hand side overlaps that of a solution. Both lists
+ * of ranges rise, so one walk over them sees every pair that can overlap. */
 static bool overlap(int k, const char *B, int64_t ldb, int64_t b_bytes, const char *X, int64_t ldx,
                     int64_t x_bytes)
 {
@@ -356,8 +357,8 @@ tess_status tess_solver_solve_many(tess_solver *solver, int k, const void *B, in
     if (solver->outer)
         return TESS_OK;
     TESS_TRY(tess_solver_set_up(solver));
-    /* A method with cycles takes one after the other: its products are a small part of its time,
-     * and every system that goes on beside another needs a basis of its own. */
+    /* A method with cycles solves one system after the other. Its products are a small part of its
+     * time, and each of several systems together would need its own basis. */
     const int most = solver->cycle > 1 ? 1 : SYSTEMS_TOGETHER;
     for (int first = 0; first < k; first += most) {
         const int count = k - first < most ? k - first : most;

@@ -64,7 +64,7 @@ void tess_append_name(char *text, size_t size, const char *name, int left)
     tess_append(text, size, "%s%s", name, left > 1 ? ", " : left == 1 ? " and " : "");
 }
 
-/* "bicgstab and gmres": the methods with a choice of sides. */
+/* "bicgstab and gmres": the names of the methods with a choice of sides. */
 static void name_sided(char *text, size_t size)
 {
     int left = 0;
@@ -94,7 +94,7 @@ static tess_status check_side(tess_ctx *ctx, const tess_method *method, int side
                      sided);
 }
 
-/* Whether method, preconditioner and arrangement go together. */
+/* Checks that method, preconditioner and arrangement go together. */
 static tess_status check_pc(tess_ctx *ctx, const tess_solve_options *options)
 {
     const tess_method *method = options->method;
@@ -126,7 +126,7 @@ static tess_status check_pc(tess_ctx *ctx, const tess_solve_options *options)
     return TESS_OK;
 }
 
-/* "auto:key=value,...": what is left to the caller when the rest is found by trying. */
+/* Parses "auto:key=value,...": the few options that auto does not find by trying. */
 static tess_status parse_auto(tess_ctx *ctx, const char *text, tess_solve_options *options)
 {
     tess_solve_options read = {.method = &tess_method_gmres,
@@ -149,7 +149,7 @@ static tess_status parse_auto(tess_ctx *ctx, const char *text, tess_solve_option
     return TESS_OK;
 }
 
-/* Keys whose values are not options as they stand: numbers in lists of words. */
+/* Keys whose values are words. Each is stored as its position in the list of words. */
 typedef struct solve_words {
     int pc, pc_type, inner, side;
 } solve_words;

@@ -1,8 +1,9 @@
-/* Stretches of iterations: how many a device may run by itself, and the look at each of them
- * afterwards, in order, as if it had just been run. */
+/* Stretches of iterations: how many a device may run by itself. Afterwards the host looks at each
+ * iteration in order, as if it had just been run. */
 #include "solve/iterate.h"
 
-/* Tells the callback the largest residual; *go: false once it says stop, on any part. */
+/* Tells the callback the largest residual. Sets *go to false once a callback says stop, on any
+ * part. */
 static tess_status ask(const tess_solver *solver, const tess_system *systems, const int *active,
                        int count, bool *go)
 {
@@ -26,8 +27,8 @@ static int list_active(const tess_system *systems, int k, int *active)
     return count;
 }
 
-/* A device may run so many iterations before the host has to look: none of the systems may reach a
- * limit that only the host knows before the last of them. */
+/* Returns the next stretch. It ends at the latest when a system reaches a limit that only the host
+ * knows. */
 static tess_stretch next_stretch(const tess_solver *solver, tess_group *g, int64_t position)
 {
     const tess_method *method = solver->options.method;
@@ -61,7 +62,7 @@ static tess_stretch next_stretch(const tess_solver *solver, tess_group *g, int64
     };
 }
 
-/* Looks at iteration k of a stretch of system i of the group. */
+/* Looks at system i of the group after iteration k of a stretch. */
 static tess_status follow(tess_solver *solver, tess_group *g, int i, int64_t k, int64_t position,
                           bool *restarted)
 {
@@ -87,7 +88,7 @@ static tess_status cancel(tess_solver *solver, tess_group *g, int64_t position)
 {
     for (int i = 0; i < g->count; i++) {
         tess_system *system = &g->systems[g->active[i]];
-        /* A device may have gone on to the limit before it heard. */
+        /* A device may have gone on to the limit before it was told to stop. */
         if (system->done && system->reason != TESS_REASON_ITERATION_LIMIT)
             continue;
         if (solver->options.method->finish && position > 0)
@@ -99,8 +100,8 @@ static tess_status cancel(tess_solver *solver, tess_group *g, int64_t position)
     return TESS_OK;
 }
 
-/* The iterations of a stretch, one after the other, as if each had just been run. A callback that
- * wants to stop is obeyed when all have been looked at: x is that of the last. */
+/* Looks at the iterations of a stretch one after the other, as if each had just been run. A
+ * callback's stop takes effect after the last of them: x is that of the last iteration. */
 static tess_status follow_all(tess_solver *solver, tess_group *g, int64_t *position, bool *go)
 {
     int64_t longest = 0;

@@ -24,7 +24,7 @@ tess_status tess_direct_order(const tess_matrix *A, tess_arrangement *a)
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, graph.n, &nodes));
     for (int64_t i = 0; i < graph.offsets[graph.n]; i++)
         neighbours[i] = graph.neighbours[i];
-    /* 0 and 1: done, the second of a graph whose neighbours are not sorted. */
+    /* 0 and 1 mean success; 1 where the graph's neighbours are not sorted. */
     const int64_t done = api.order(graph.n, graph.offsets, neighbours, nodes, NULL, NULL);
     if (done < 0 || done > 1)
         TESS_TRY_CLEAN(tess_fail(ctx, TESS_ERR_MEMORY, "AMD could not order the matrix"));

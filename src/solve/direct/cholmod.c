@@ -1,8 +1,8 @@
 /* CHOLMOD (SuiteSparse): sparse Cholesky factors, for symmetric positive definite matrices.
  *
  * Structs are declared here as far as they are used, so that nothing is needed to build. Their
- * beginnings have been the same in all versions from 3 to 5; the settings' defaults are checked
- * after cholmod_l_start, and a library whose defaults lie elsewhere is not used.
+ * beginnings have been the same in all versions from 3 to 5. After cholmod_l_start the settings'
+ * defaults are checked. A library whose defaults lie elsewhere is not used.
  */
 #include "solve/direct/direct.h"
 
@@ -90,7 +90,8 @@ static void release(void *pointer)
     free(s);
 }
 
-/* Rows of a symmetric matrix are its columns: CHOLMOD reads those on and below the diagonal. */
+/* Returns A as CHOLMOD's matrix. Rows of a symmetric matrix are its columns. CHOLMOD reads the
+ * entries on and below the diagonal. */
 static cholmod_matrix matrix_of(const tess_direct_arrays *A)
 {
     return (cholmod_matrix){.nrow = (size_t)A->n,
@@ -126,9 +127,10 @@ static tess_status outcome(tess_ctx *ctx, void *pointer)
     return TESS_OK;
 }
 
-/* Writes large negative numbers into L, again and again. They leave no positive pivot in the
- * supernode that is being factored, and their squares none in those that it updates. A supernodal
- * factorisation has the memory of all of L from the beginning. */
+/* Overwrites L with large negative numbers, and is called until the library returns. The numbers
+ * leave no positive pivot in the supernode that is being factored, and their squares leave none in
+ * the supernodes that it updates. A supernodal factorisation has the memory of all of L from the
+ * beginning. */
 static void stop(const tess_direct_arrays *A, void *pointer)
 {
     cholmod_state *s = pointer;
@@ -138,7 +140,8 @@ static void stop(const tess_direct_arrays *A, void *pointer)
         tess_set_beside(&L[i], -1e200);
 }
 
-/* Operations a second that can be relied on. A column of L with c entries takes c^2 operations. */
+/* Operations per second that can be relied on. A column of L with c entries takes c^2
+ * operations. */
 static const double RATE = 1e9;
 
 static void count(const cholmod_factor_head *head, double *entries, double *operations)

@@ -1,4 +1,4 @@
-/* Complete factors: the matrix as both libraries want it, and which of them takes it. */
+/* Complete factors: the arrays that both libraries take, and which library takes a matrix. */
 #include "solve/direct/direct.h"
 
 #include <inttypes.h>
@@ -102,7 +102,7 @@ static void stop(void *arg)
 
 static const tess_watched factoring = {run, look, stop};
 
-/* Factors of the arrays, in the order that the analysis found. */
+/* Factors the arrays in the order that the analysis found. */
 static tess_status factor(tess_direct *direct)
 {
     tess_status status = tess_watch(&factoring, direct);

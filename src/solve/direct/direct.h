@@ -11,21 +11,25 @@
 
 typedef struct tess_direct tess_direct;
 
-/* Whether the library for such a matrix is here; otherwise a sentence says what to install. */
+/* Succeeds where the library for such a matrix is installed. Otherwise the error says what to
+ * install. */
 tess_status tess_direct_available(tess_ctx *ctx, bool positive);
 
-/* What factors may take. They are refused before any work by what the analysis of the pattern
- * predicts; KLU's, which grow with every exchange of rows, are also stopped when they are larger.
- * 0: no limit. */
+/* Limits of the factors; 0: no limit. Factors are refused before any work where the analysis of the
+ * pattern predicts more. KLU's factors grow with every exchange of rows, so they are also stopped
+ * when they become larger. */
 typedef struct tess_direct_limits {
     double bytes, seconds;
 } tess_direct_limits;
 
 /* Factors A, which is square. `positive`: A is symmetric and believed to be positive definite.
- * Fails with TESS_ERR_MATRIX where it is singular or not positive definite, with
- * TESS_ERR_UNSUPPORTED where the library is missing or the factors would go beyond the limits, with
- * TESS_ERR_CANCELLED where the context's progress says stop: the analysis of the pattern is waited
- * for, the factors end at their next pivot. */
+ * Fails with
+ *
+ *     TESS_ERR_MATRIX       A is singular or not positive definite
+ *     TESS_ERR_UNSUPPORTED  the library is missing, or the factors would go beyond the limits
+ *     TESS_ERR_CANCELLED    the context's progress says stop
+ *
+ * A stop takes effect after the analysis of the pattern, or at the next pivot of the factors. */
 tess_status tess_direct_create(tess_ctx *ctx, const tess_matrix *A, bool positive,
                                const tess_direct_limits *limits, tess_direct **out);
 /* New values in the same pattern: the order of elimination is kept. */
@@ -39,7 +43,7 @@ int64_t tess_direct_rows(const tess_direct *direct);
 double tess_direct_bytes(const tess_direct *direct);
 const char *tess_direct_library_name(const tess_direct *direct); /* "CHOLMOD" or "KLU" */
 
-/* amd.c: the order of approximate minimum degree of A under the arrangement so far. */
+/* amd.c: orders A, under the arrangement so far, by approximate minimum degree. */
 tess_status tess_direct_order(const tess_matrix *A, tess_arrangement *arrangement);
 
 /* ---- What both have: klu.c, cholmod.c ---- */
@@ -60,21 +64,22 @@ typedef struct tess_direct_arrays {
 
 typedef struct tess_direct_library {
     const tess_library *file;
-    /* The order of elimination. Fails where the factors would go beyond the limits. */
+    /* Finds the order of elimination. Fails where the factors would go beyond the limits. */
     tess_status (*analyze)(tess_ctx *ctx, const tess_direct_arrays *A,
                            const tess_direct_limits *limits, void **state);
-    /* The factors, on a thread without the context; outcome() says later what came of it. */
+    /* Computes the factors, on a thread without the context. Afterwards outcome() returns how that
+     * ended. */
     void (*factor)(const tess_direct_arrays *A, void *state);
     tess_status (*outcome)(tess_ctx *ctx, void *state);
-    /* While another thread is in factor(): spoils numbers so that there is no next pivot, at which
-     * the library returns. */
+    /* Called while another thread is in factor(): overwrites numbers so that there is no next
+     * pivot, where the library would look for it. The library then returns. */
     void (*stop)(const tess_direct_arrays *A, void *state);
     double (*bytes)(const void *state); /* so far, where factor() is under way */
     tess_status (*solve)(tess_ctx *ctx, void *state, int64_t n, bool transpose, double *z);
     void (*release)(void *state);
 } tess_direct_library;
 
-/* A number that another thread computes with. */
+/* Sets a number that another thread is computing with. */
 static inline void tess_set_beside(double *number, double value)
 {
     __atomic_store(number, &value, __ATOMIC_RELAXED);
@@ -82,7 +87,7 @@ static inline void tess_set_beside(double *number, double value)
 
 extern const tess_direct_library tess_direct_klu, tess_direct_cholmod;
 
-/* Fails where factors of so many entries and operations go beyond the limits. `rate`: operations a
- * second that can be relied on. */
+/* Fails where factors of so many entries and operations go beyond the limits. `rate`: operations
+ * per second that can be relied on. */
 tess_status tess_direct_check(tess_ctx *ctx, const char *title, const tess_direct_limits *limits,
                               double entries, double operations, double rate);

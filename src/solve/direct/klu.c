@@ -1,8 +1,8 @@
 /* KLU (SuiteSparse): sparse LU with partial pivoting, for matrices of any kind.
  *
- * KLU takes columns, and the matrix has rows: it factors A^T, and A x = b is its solve with the
- * transpose. Its struct of settings is declared as in versions 1.1 to 2.3. Where klu_l_defaults
- * shows another layout, the struct is only passed on, and messages say less.
+ * KLU takes columns and the matrix has rows, so KLU factors A^T. A x = b is therefore KLU's solve
+ * with the transpose. KLU's struct of settings is declared as in versions 1.1 to 2.3. Where
+ * klu_l_defaults shows another layout, the struct is only passed on, and messages say less.
  */
 #include "solve/direct/direct.h"
 
@@ -17,7 +17,7 @@ typedef struct klu_settings {
     double opaque[104]; /* a klu_l_common has less than 300 bytes in all versions so far */
 } klu_settings;
 
-enum { SINGULAR = 1, OUT_OF_MEMORY = -2, TOO_LARGE = -4 }; /* a status */
+enum { SINGULAR = 1, OUT_OF_MEMORY = -2, TOO_LARGE = -4 }; /* values of `status` */
 
 /* The head of klu_l_symbolic, the same in all versions; -1: not known. */
 typedef struct klu_symbolic_head {
@@ -43,7 +43,7 @@ typedef struct klu_state {
     klu_api api;
     klu_settings settings;
     bool known;     /* the settings have the layout above */
-    double counted; /* bytes of the factors, where it has not */
+    double counted; /* bytes of the factors, where the layout is not known */
     void *symbolic, *numeric;
 } klu_state;
 
@@ -88,7 +88,7 @@ static void factor(const tess_direct_arrays *A, void *pointer)
     s->numeric = s->api.factor(A->offsets, A->indices, A->values, s->symbolic, &s->settings);
 }
 
-/* The failure that KLU's status stands for, where it could not do `doing`. */
+/* Fails with the error that KLU's status stands for. `doing`: what KLU could not do. */
 static tess_status find_fault(tess_ctx *ctx, const klu_state *s, const char *doing)
 {
     const int64_t status = s->known ? s->settings.status : 0;
@@ -108,7 +108,8 @@ static tess_status outcome(tess_ctx *ctx, void *pointer)
     return TESS_OK;
 }
 
-/* KLU reads A column by column as it goes on. A column of zeros has no pivot. */
+/* Overwrites A with zeros. KLU reads A column by column as it goes on, and a column of zeros has no
+ * pivot. */
 static void stop(const tess_direct_arrays *A, void *pointer)
 {
     (void)pointer;

@@ -7,15 +7,15 @@
  *     beta = rho' / rho
  *     p = z + beta p,  p~ = z~ + beta p~
  *
- * Of complex systems A^T and M^-T are A^H and M^-H. The shadow's alpha and beta are then the
- * conjugates, and dot products have the shadow's conjugates.
+ * In complex systems A^T and M^-T stand for A^H and M^-H. The shadow's alpha and beta are then the
+ * conjugates, and dot products take the conjugates of the shadow's vectors.
  */
 #include "solve/methods/method.h"
 
 enum { R = TESS_V_OWN, Z, P, Q, R_SHADOW, Z_SHADOW, P_SHADOW, Q_SHADOW, VECTORS };
 enum { RHO = TESS_S_OWN, RHO_NEW, PQ, ALPHA, BETA, ALPHA_SHADOW, BETA_SHADOW, SLOTS };
 
-/* The slot of the conjugate of slot a: `out`, or of a real system a itself. */
+/* Returns the slot that holds the conjugate of slot a: `out`, or a itself in a real system. */
 static int conjugate(const tess_solver *solver, tess_steps *s, int out, int a)
 {
     if (!tess_solver_is_complex(solver))

@@ -9,19 +9,19 @@
  *     beta = (rho' / rho) (alpha / omega)
  *     p = r + beta (p - omega v)
  *
- * From the right M may change from one application to the next: r stays b - A x.
- * From the left r, v and t are those of M^-1 A x = M^-1 b, and y and z are p and r themselves.
+ * From the right, M may change from one application to the next: r stays b - A x. From the left, r,
+ * v and t are those of M^-1 A x = M^-1 b, and y and z are p and r themselves.
  *
  * A divisor that becomes 0 after the first iteration makes the method begin again from x, with a
- * new h; one that is 0 in the first is a breakdown.
+ * new h. A divisor that is 0 in the first iteration is a breakdown.
  */
 #include "solve/methods/method.h"
 
 enum { R = TESS_V_OWN, H, P, V, Y, Z, T, VECTORS };
 enum { RHO = TESS_S_OWN, RHO_NEW, HV, ALPHA, TR, TT, OMEGA, BETA, RATIO, TURN, VV, YY, SLOTS };
 
-/* Through A and M^-1 in the order of the side: out = A M^-1 in, M^-1 in kept in `between`, or out =
- * M^-1 A in. Returns the vector that x moves along. slot >= 0: slot = h.out. */
+/* Applies A and M^-1 in the order of the side: out = A M^-1 in, with M^-1 in kept in `between`, or
+ * out = M^-1 A in. Where slot >= 0, also slot = h.out. Returns the vector that x moves along. */
 static int operate(const tess_solver *solver, tess_steps *s, int in, int between, int out, int slot)
 {
     if (tess_applies_left(&solver->options)) {
@@ -101,7 +101,7 @@ static void check(tess_solver *solver, tess_system *system, int64_t position)
         const double divisor = tess_solver_divisor(solver, divisors[i].slot);
         if (divisor != 0 && isfinite(divisor))
             continue;
-        /* h has become orthogonal to what it is compared with: r itself is a better one. */
+        /* h has become orthogonal to the vector it is multiplied with. r itself is a better h. */
         system->restart = divisor == 0 && system->iteration > system->started + 1;
         if (system->restart)
             return;

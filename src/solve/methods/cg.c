@@ -9,8 +9,8 @@
  * x is updated after r, when p is read anyway: beside the product an iteration moves 11 vectors and
  * M (Algorithm 1's five kernels move 20).
  *
- * Where an application of M^-1 costs more than a product the iteration begins with it and ends with
- * |r|, so that the last iteration does not apply it in vain:
+ * Where an application of M^-1 costs more than a product, the iteration begins with it and ends
+ * with |r|, so that the last iteration does not apply it in vain:
  *
  *     z = M^-1 r,  rz' = r.z
  *     beta = rz' / rz,  p = z + beta p                         p and rz are 0 at the start
@@ -18,24 +18,24 @@
  *     alpha = rz' / pq
  *     x = x + alpha p,  r = r - alpha q,  rr = r.r             one pass
  *
- * That moves two vectors more.
+ * This form moves two vectors more.
  *
- * Where M changes from one application to the next beta is z.(r' - r) / rz (Notay 2000), which
- * makes p conjugate to the direction before it. As r' - r = -alpha q that is -alpha z.q / rz.
+ * Where M changes from one application to the next, beta is z.(r' - r) / rz (Notay 2000), which
+ * makes p conjugate to the direction before it. As r' - r = -alpha q, that is -alpha z.q / rz.
  */
 #include "solve/methods/method.h"
 
 enum { R = TESS_V_OWN, Z, P, Q, VECTORS };
 enum { RZ = TESS_S_OWN, RZ_NEW, PQ, ALPHA, BETA, ZQ, SLOTS };
 
-/* q = A p and alpha. */
+/* Appends q = A p and alpha. */
 static void multiply(tess_steps *s)
 {
     tess_step_apply_dot(s, P, Q, P, PQ);
     tess_step_scalar(s, TESS_OP_DIV_POSITIVE, ALPHA, RZ, PQ);
 }
 
-/* beta, and rz' becomes rz. */
+/* Appends beta, and makes rz' the new rz. */
 static void turn(tess_steps *s, bool varies)
 {
     tess_step_scalar(s, TESS_OP_DIV, BETA, varies ? ZQ : RZ_NEW, RZ);
@@ -120,7 +120,8 @@ void tess_cg_check(tess_system *system, double pq, double rz)
                         rz, (long long)system->iteration);
 }
 
-/* Of a costly M there is no r.z yet at the start, and p is made of the z that r.z judges. */
+/* With a costly M there is no r.z yet at the start. Later p is made from the z of that r.z, so p.Ap
+ * is judged only where r.z is positive. */
 static void check(tess_solver *solver, tess_system *system, int64_t position)
 {
     const bool costly = solver->pc.ops->costly;

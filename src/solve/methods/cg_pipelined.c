@@ -1,6 +1,6 @@
 /* Pipelined conjugate gradients (Ghysels and Vanroose 2014): the sums of all three dot products
- * travel between parts while M^-1 and A are applied, at the price of four more vectors and of a
- * residual that drifts from the true one earlier. The driver begins again from x where it has.
+ * travel between parts while M^-1 and A are applied. The price: four more vectors, and a residual
+ * that drifts from the true one earlier. Where it has drifted, the driver begins again from x.
  *
  *     z = n + beta z,   q = m + beta q,   s = w + beta s,   p = u + beta p
  *     x = x + alpha p,  r = r - alpha s,  u = u - alpha q,  w = w - alpha z

@@ -1,6 +1,6 @@
-/* Conjugate gradients with one reduction an iteration (Chronopoulos and Gear 1989): r.z and z.Az
- * are known at the same moment, so scalars are computed once, at the price of one more vector (s =
- * A p, by recurrence) and of a little accuracy.
+/* Conjugate gradients with one reduction per iteration (Chronopoulos and Gear 1989). r.z and z.Az
+ * are known at the same moment, so scalars are computed once. The price: one more vector (s = A p,
+ * by recurrence) and a little accuracy.
  *
  *     p = z + beta p,  s = w + beta s,  x = x + alpha p,  r = r - alpha s,  z = M^-1 r,
  *     gamma' = r.z,  rr = r.r                                  one pass, if M is diagonal

@@ -1,5 +1,5 @@
-/* Deflated restarts (Morgan 1995, with singular in place of eigenvectors): the next cycle's space
- * holds the directions that A M^-1 shrinks most, which a restart would have to find again.
+/* Deflated restarts (Morgan 1995, with singular vectors in place of eigenvectors): the next cycle's
+ * space holds the directions that A M^-1 shrinks most, which a restart would have to find again.
  *
  *     A Z = V H,  H = Q R     the cycle that ended
  *     R g_i = sigma_i h_i     the k smallest sigma
@@ -24,7 +24,7 @@ void tess_gmres_build_deflate(const tess_solver *solver, tess_steps *s)
         }
 }
 
-/* The column of a v, not among those taken, that is shortest. */
+/* Returns the shortest column of a v that is not taken yet. */
 static int64_t find_shortest(const double *a, int64_t m, const bool *taken)
 {
     int64_t found = -1;

@@ -7,21 +7,24 @@
  *
  * This is classical Gram-Schmidt, which reads the basis twice; |v_{j+1}| comes with the second
  * pass. What is left of w along the basis grows by ww^(1/2) / h_n in every step. Before that
- * matters two vectors in a row are orthogonalised a second time (`mend`; two, since the next w lies
- * mostly along both: Simon 1984, Math. Comp. 42). The basis stays orthogonal to half the digits or
- * better, so that the small problem's residual is the true one's.
+ * matters, two vectors in a row are orthogonalised a second time (`mend`). One would not do, since
+ * the next w lies mostly along both (Simon 1984, Math. Comp. 42). The basis stays orthogonal to
+ * half the digits or better, so that the small problem's residual is the true one's.
  *
- * The small least-squares problem min |beta e_1 - H y| is kept triangular by Givens rotations; the
+ * The small least-squares problem min |beta e_1 - H y| is kept triangular by Givens rotations. The
  * last entry of its right-hand side is |r|, or |M^-1 r| from the left. The rotations and that entry
- * are among the slots, so that a device knows when to stop; the triangle is the host's. x changes
- * at the end of a cycle only: x = x + M^-1 V y, or x + Z y when the z are kept (fgmres), or x + V y
- * (left).
+ * are among the slots, so that a device knows when to stop. The triangle is kept by the host. x
+ * changes at the end of a cycle only:
  *
- * Of complex systems h_i is v_i^H w. A rotation has a complex cosine and, as h_n is real, a real
+ *     x = x + M^-1 V y
+ *     x = x + Z y          where the z are kept (fgmres)
+ *     x = x + V y          left
+ *
+ * In complex systems h_i is v_i^H w. A rotation has a complex cosine and, as h_n is real, a real
  * sine.
  *
- * dgmres restarts with the vectors along which A M^-1 is smallest (deflate.c): in the last
- * iterations of a cycle they stand where M^-1 v_j would.
+ * dgmres restarts with the vectors along which A M^-1 is smallest (deflate.c). In the last
+ * iterations of a cycle they take the place of M^-1 v_j.
  */
 #include "solve/methods/gmres.h"
 
@@ -56,7 +59,7 @@ static tess_status open_state(tess_solver *solver)
     }
     TESS_TRY(TESS_CALLOC(solver->ctx, m, &state->finish));
     TESS_TRY(TESS_CALLOC(solver->ctx, m, &state->mend));
-    const bool anew = solver->plan->device->backend->space != NULL; /* several at a time */
+    const bool anew = solver->plan->device->backend->space != NULL; /* it iterates ahead */
     for (int j = 0; j < (int)m; j++) {
         state->finish[j] = state->mend[j] = (tess_steps){.ctx = solver->ctx};
         tess_gmres_build_finish(solver, &state->finish[j], j + 1);
@@ -72,14 +75,14 @@ static tess_status open_state(tess_solver *solver)
     return tess_steps_finish(&state->deflate);
 }
 
-/* Orthogonalises v_{j+1} again where once was not, or may not have been, enough. */
+/* Orthogonalises v_{j+1} again where one pass was not enough, or may not have been. */
 static tess_status mend(tess_solver *solver, int system, int64_t position)
 {
     gmres_state *state = solver->state;
     tess_space *space = &solver->space;
     const double *slots = solver->slots;
     if (!isfinite(slots[WW]))
-        return TESS_OK; /* nothing to be mended: the driver will say so */
+        return TESS_OK; /* nothing to mend: the driver ends the system */
     if (!(slots[NORM] > 0) || !(slots[MARGIN] > 0) || !(slots[NN_MARGIN] > 0))
         state->to_mend = 2;
     solver->careful = state->to_mend > 1;
@@ -90,7 +93,8 @@ static tess_status mend(tess_solver *solver, int system, int64_t position)
     return space->ops->read_slots(space, system, solver->slots);
 }
 
-/* Column j of H joins the triangle: the old rotations, then a new one that makes h_n zero. */
+/* Rotates column j of H into the triangle: by the old rotations, then by a new one that makes h_n
+ * zero. */
 static void rotate(gmres_state *state, int64_t m, int64_t j, const double *h, double norm)
 {
     double *column = state->R + j * (m + 1);
@@ -136,7 +140,7 @@ static void check(tess_solver *solver, tess_system *system, int64_t position)
                         (long long)system->iteration, system->residual / system->rhs_norm);
 }
 
-/* R y = g of the first `positions` columns. */
+/* Solves R y = g for the first `positions` columns. */
 static void solve_small(const gmres_state *state, int64_t m, int64_t positions, double *y)
 {
     for (int64_t i = positions; i-- > 0;) {
@@ -164,7 +168,7 @@ static tess_status finish(tess_solver *solver, int system, int64_t positions)
                                                               : TESS_OK;
 }
 
-/* Where `mend` has something to do. */
+/* A device stops where `mend` has something to do. */
 static const tess_stop stops[] = {{TESS_STOP_NOT_POSITIVE, NORM, 0},
                                   {TESS_STOP_NOT_POSITIVE, MARGIN, 0},
                                   {TESS_STOP_NOT_POSITIVE, NN_MARGIN, 0}};

@@ -12,12 +12,18 @@
 #include "solve/methods/method.h"
 
 enum { W = TESS_V_OWN, V };
-/* Slots: WW and NN are |w|^2 and |v_{j+1}|^2; LEFT bounds what is left of v_{j+1} along the basis
- * in roundings, of which LIMIT are too many; MARGIN and NN_MARGIN are positive while LEFT and NN
- * are good enough. BEFORE and AFTER are the squared residual before and after this iteration; HIGH,
- * TURN and LENGTH belong to its rotation. From FIRST on are m + 1 coefficients h of w, or y at the
- * end of a cycle; after these a second set, h / h_n or those of the second orthogonalisation; then
- * m cosines and m sines; of dgmres m coefficients for each of its k vectors. */
+/* Slots:
+ *     WW, NN              |w|^2 and |v_{j+1}|^2
+ *     LEFT                bounds what is left of v_{j+1} along the basis, in roundings
+ *     LIMIT               the value of LEFT that is too large
+ *     MARGIN, NN_MARGIN   positive while LEFT and NN are good enough
+ *     BEFORE, AFTER       the squared residual before and after this iteration
+ *     HIGH, TURN, LENGTH  of this iteration's rotation
+ *     FIRST ...           m + 1 coefficients h of w, or y at the end of a cycle
+ *     ...                 m + 1: h / h_n, or the coefficients of the second orthogonalisation
+ *     ...                 m cosines, m sines
+ *     ...                 dgmres: m coefficients for each of its k vectors
+ */
 enum {
     NORM = TESS_S_OWN,
     INVERSE,
@@ -49,15 +55,15 @@ typedef struct gmres_state {
     /* Complex systems: R and the cosines. g_j is then the last entry before rotation j, which is
      * real. */
     tess_complex *complex_R, *complex_cosine;
-    int to_mend; /* vectors from this on to be mended in any case */
+    int to_mend; /* vectors from this one on are mended in any case */
 } gmres_state;
 
 /* ---- gmres_lists.c ---- */
 
 void tess_gmres_size(const tess_solve_options *options, int *vectors, int *slots, int64_t *cycle);
 void tess_gmres_build(tess_solver *solver);
-/* v_{j+1} again, orthogonalised twice and with its measured norm. w is still there, unless a device
- * has begun the next iteration before it was told (`anew`). */
+/* Writes the list that makes v_{j+1} again, orthogonalised twice and with its measured norm. w is
+ * still in the space, unless a device has begun the next iteration before it was told (`anew`). */
 void tess_gmres_build_mend(const tess_solver *solver, tess_steps *s, int j, bool anew);
 /* x = x + sum y_i z_i, y in the slots from FIRST. */
 void tess_gmres_build_finish(const tess_solver *solver, tess_steps *s, int count);
@@ -75,16 +81,17 @@ static inline int tess_gmres_kept(const tess_solve_options *options)
 
 /* ---- gmres_complex.c ---- */
 
-/* Column j of H joins the triangle; `count` is that of the slots. */
+/* Rotates column j of H into the triangle. `count`: the number of slots. */
 void tess_gmres_rotate_complex(gmres_state *state, int64_t m, int64_t j, const double *slots,
                                int count);
-/* y of the first `positions` columns, into the slots from FIRST. */
+/* Computes y for the first `positions` columns, into the slots from FIRST. */
 void tess_gmres_solve_complex(const gmres_state *state, int64_t m, int64_t positions, double *slots,
                               int count);
 
 /* ---- deflate.c ---- */
 
-/* D_i = sum of the slots' coefficients times Z_j. */
+/* Writes the list D_i = sum of the slots' coefficients times Z_j. */
 void tess_gmres_build_deflate(const tess_solver *solver, tess_steps *s);
-/* After a whole cycle: the coefficients, into solver->slots, and the run of that list. */
+/* After a whole cycle: computes the coefficients into solver->slots, and runs the list that makes
+ * D. */
 tess_status tess_gmres_deflate(tess_solver *solver, int system);

@@ -1,11 +1,11 @@
-/* The small problem of GMRES on complex systems: min |beta e_1 - H y|, H complex but for its
+/* The small problem of GMRES on complex systems: min |beta e_1 - H y|. H is complex but for its
  * subdiagonal, which holds norms. Rotation j is unitary:
  *
  *     ( conj(c)  s ) (h_j)   (length)        length = sqrt(|h_j|^2 + h_n^2)
  *     (   -s     c ) (h_n) = (  0   )        c = h_j / length,  s = h_n / length
  *
- * The diagonal of R is real, and so is the last entry of the right-hand side: from g_j a rotation
- * makes conj(c) g_j and -s g_j.
+ * The diagonal of R is real, and so is the last entry of the right-hand side: a rotation turns g_j
+ * into conj(c) g_j and -s g_j.
  */
 #include "solve/methods/gmres.h"
 

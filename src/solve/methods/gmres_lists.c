@@ -15,7 +15,8 @@ void tess_gmres_size(const tess_solve_options *options, int *vectors, int *slots
     }
 }
 
-/* out = slot[scale] from - sum of slot[first + i] v_i, i = 0..count-1, a few vectors at a time. */
+/* Appends out = slot[scale] from - sum of slot[first + i] v_i, i = 0..count-1, a few vectors at a
+ * time. */
 static void project(tess_steps *s, int out, int scale, int from, int first, int count)
 {
     for (int i = 0; i < count; i += TESS_TERMS_MAX - 1) {
@@ -27,7 +28,8 @@ static void project(tess_steps *s, int out, int scale, int from, int first, int 
     }
 }
 
-/* dgmres: z_j is M^-1 v_j, or in the last iterations of a cycle a vector kept from the last one. */
+/* dgmres: z_j is M^-1 v_j or, in the last iterations of a cycle, a vector kept from the cycle
+ * before. */
 static void build_kept(const tess_solver *solver, tess_steps *s, int j, int z)
 {
     const tess_solve_options *options = &solver->options;
@@ -42,7 +44,7 @@ static void build_kept(const tess_solver *solver, tess_steps *s, int j, int z)
     tess_step_sum(s, z, 1, FRESH, made, 1, KEEP, tess_gmres_kept(options) + i);
 }
 
-/* w from v_j. */
+/* Appends w, made from v_j. */
 static void build_product(const tess_solver *solver, tess_steps *s, int j)
 {
     const tess_solve_options *options = &solver->options;
@@ -58,7 +60,8 @@ static void build_product(const tess_solver *solver, tess_steps *s, int j)
     }
 }
 
-/* The rotation that makes h_n zero, after those of the columns before, and |r|^2 after it. */
+/* Appends the rotation that makes h_n zero, after those of the columns before, and |r|^2 after
+ * it. */
 static void build_rotation(tess_steps *s, int m, int j)
 {
     const int h = FIRST, cosine = FIRST + 2 * (m + 1), sine = cosine + m;
@@ -79,7 +82,7 @@ static void build_rotation(tess_steps *s, int m, int j)
     tess_step_scalar(s, TESS_OP_COPY, TESS_S_RR, AFTER, AFTER);
 }
 
-/* What must be positive for v_{j+1} to be orthogonal enough. */
+/* Appends the margins, which must be positive for v_{j+1} to be orthogonal enough. */
 static void build_margins(tess_steps *s)
 {
     tess_step_scalar(s, TESS_OP_ADD, LEFT, LEFT, UNIT);
@@ -158,7 +161,7 @@ void tess_gmres_build_finish(const tess_solver *solver, tess_steps *s, int count
                       tess_pc_append(&solver->pc, s, W, z));
 }
 
-/* A power of 2 not above the root of 1 / epsilon, from the number 1. */
+/* Sets LIMIT to a power of 2 not above the root of 1 / epsilon, by doubling the number 1. */
 static void build_limit(tess_steps *s, bool is_single)
 {
     const int halvings = is_single ? 11 : 26;

@@ -72,7 +72,7 @@ static void build_coefficients(tess_steps *s, int k)
     }
 }
 
-/* out = scale from + sign sum of c_i v_i, i = k..3; `from` may be v_k itself. */
+/* Appends out = scale from + sign sum of c_i v_i, i = k..3; `from` may be v_k itself. */
 static void build_sum(tess_steps *s, int out, int scale, int from, double sign, int first, int k)
 {
     for (int i = k; i < SHADOWS; i += TESS_TERMS_MAX - 1) {
@@ -84,7 +84,7 @@ static void build_sum(tess_steps *s, int out, int scale, int from, double sign, 
     }
 }
 
-/* u_k and g_k, biorthogonal to the shadows before, and their column of M. */
+/* Appends u_k and g_k, made biorthogonal to the shadows before k, and their column of M. */
 static void build_direction(const tess_solver *solver, tess_steps *s, int k)
 {
     build_coefficients(s, k);
@@ -110,7 +110,7 @@ static void build(tess_solver *solver)
         tess_step_dot(s, F + i, P + i, R);
     for (int k = 0; k < SHADOWS; k++) {
         build_direction(solver, s, k);
-        /* 1 of a pivot that may be divided by, 0 of others. */
+        /* 1 where the pivot can be divided by, 0 where it cannot. */
         tess_step_scalar(s, TESS_OP_DIV, TURN, m_at(k, k), m_at(k, k));
         tess_step_scalar(s, k ? TESS_OP_MUL : TESS_OP_COPY, PIVOT, k ? PIVOT : TURN, TURN);
         tess_step_scalar(s, TESS_OP_DIV, BETA, F + k, m_at(k, k));
@@ -136,7 +136,7 @@ static void build(tess_solver *solver)
     tess_step_dot(s, TESS_S_RR, R, R);
 }
 
-/* The shadows: the same for every system and every start. */
+/* Uploads the shadows, which are the same for every system and every start. */
 static tess_status begin(tess_solver *solver, int system)
 {
     tess_space *space = &solver->space;

@@ -6,9 +6,8 @@
  *     theta = s alpha,  rho- = -c alpha,  phi = c phi-,  phi- = s phi-
  *     x = x + (phi / rho) w,  w = M^-1 v - (theta / rho) w
  *
- * phi- is |r|, phi- alpha c is |M^-T A^T r|. A system that b keeps from being solved ends where
- * A^T r is small against A and r (TESS_REASON_LEAST_SQUARES); the driver then computes A^T r from
- * x.
+ * phi- is |r|, phi- alpha c is |M^-T A^T r|. A system without a solution ends where A^T r is small
+ * against A and r (TESS_REASON_LEAST_SQUARES). The driver then computes A^T r from x.
  */
 #include "solve/methods/method.h"
 
@@ -29,12 +28,12 @@ enum {
     STEP,
     NORMAL, /* |A^T r|^2 */
     SQUARE, /* the squares of all alpha and beta so far: |A|^2, nearly */
-    LIMIT,  /* not above the inverse square of what A^T r is small by */
+    LIMIT,  /* the largest power of 2 not above 1 / normal^2 */
     MARGIN, /* positive while A^T r is not small */
     SLOTS
 };
 
-/* A norm from its square, and the inverse. */
+/* Appends a norm from its square, and the norm's inverse. */
 static void build_norm(tess_steps *s, int norm)
 {
     tess_step_scalar(s, TESS_OP_SQRT, norm, norm, norm);
@@ -115,7 +114,7 @@ static void build(tess_solver *solver)
     tess_step_sum(s, V, 1, TESS_ONE, z, -1, BETA, V);
     tess_step_dot(s, ALPHA, V, V);
     build_norm(s, ALPHA);
-    build_rotation(s); /* all scalars, so that a device stops before it goes on with vectors */
+    build_rotation(s); /* all scalars first: a device stops before it goes on with vectors */
     build_unit(s, V);
     tess_pc_append(&solver->pc, s, V, P);
     tess_step_sum(s, TESS_V_X, 1, TESS_ONE, TESS_V_X, 1, STEP, W);

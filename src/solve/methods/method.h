@@ -19,9 +19,9 @@ typedef struct tess_solve_options {
     bool inner_single;
     bool automatic;        /* auto: method and pc are found by trying */
     double budget, memory; /* auto: seconds; GB that factors may take */
-    int scale, order;      /* tess_scale, tess_order: of the system that is solved within */
+    int scale, order;      /* tess_scale, tess_order: of the inner system */
     bool padded;           /* made square by rows or columns of zeros */
-    bool trusting;         /* the recurrence's word is enough, as within refinement */
+    bool trusting;         /* convergence needs no true residual, as within refinement */
     double normal;         /* least squares: |A^T r| over |A| |r| at which to stop */
 } tess_solve_options;
 
@@ -70,7 +70,7 @@ struct tess_solver {
     tess_steps *loop;    /* cycle lists: iteration i is loop[i % cycle] */
     int64_t cycle;
     void *state;                 /* the method's own */
-    bool made;                   /* preconditioner, lists and space are there */
+    bool made;                   /* preconditioner, lists and space exist */
     double *modes, *coordinates; /* the caller's, for preconditioners that take them */
     double *slots;               /* of the system being looked at, as space.h lays them out */
     bool careful; /* the next iteration must be looked at before another one is run */
@@ -109,14 +109,16 @@ struct tess_method {
     bool flexible;          /* the preconditioner may change from one iteration to the next */
     tess_sides sides;
     int vectors, slots; /* those that all methods have included */
-    /* Where they depend on the options, and the iterations of a cycle are not 1; NULL otherwise. */
+    /* Sets numbers that depend on the options, and the length of a cycle where it is not 1. NULL:
+     * neither is needed. */
     void (*size)(const tess_solve_options *options, int *vectors, int *slots, int64_t *cycle);
     /* Fills solver->start and solver->loop. */
     void (*build)(tess_solver *solver);
     /* The method's own state, when it has any. */
     tess_status (*open)(tess_solver *solver);
     void (*close)(tess_solver *solver);
-    /* Before the start of a system whose x and b are there: vectors of its own; NULL: none. */
+    /* Uploads vectors of the method's own, before a system starts; its x and b are in the space
+     * already. NULL: there are none. */
     tess_status (*begin)(tess_solver *solver, int system);
     /* After an iteration, before `check`: runs more steps where the slots show a need, and then
      * reads the slots again. NULL: never. */
@@ -138,7 +140,7 @@ static inline bool tess_solver_is_complex(const tess_solver *solver)
     return tess_is_complex(solver->plan->matrix->type);
 }
 
-/* A slot that is divided by; of a complex system its modulus. */
+/* Returns a slot that is divided by. In a complex system: its modulus. */
 static inline double tess_solver_divisor(const tess_solver *solver, int slot)
 {
     return tess_solver_is_complex(solver)
@@ -146,7 +148,7 @@ static inline double tess_solver_divisor(const tess_solver *solver, int slot)
                : solver->slots[slot];
 }
 
-/* From the left, and there is something to apply. */
+/* Returns whether there is a preconditioner that is applied from the left. */
 static inline bool tess_applies_left(const tess_solve_options *options)
 {
     return options->left && !options->pc.ops->identity;
@@ -164,8 +166,8 @@ extern const char *const tess_method_names[];
 /* Ends a system with a reason and a sentence. */
 void tess_system_end(tess_system *system, tess_reason reason, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* side=left, at a start: system->residual is |r|, `norm` the recurrence's |M^-1 r|. Sets the scale
- * from the second to the first, times the drift that was seen before. */
+/* side=left, at a start: system->residual is |r|, and `norm` is the recurrence's |M^-1 r|. Sets the
+ * scale that takes |M^-1 r| to |r|, times the drift that was seen before. */
 void tess_system_scale(tess_system *system, double norm);
 
 /* cg.c: the end of cg and cg_single when p.Ap or r.z is not positive. */

@@ -10,7 +10,7 @@
  *     x = x + c' eta w',  eta' = -s' eta                |eta| = |r| in the norm of M^-1
  *     r = s'^2 r + (c' eta' / gamma') v'
  *
- * The last line keeps r itself, so that |r| is that of the caller's norm.
+ * The last line keeps r itself, so that |r| is in the caller's norm.
  */
 #include "solve/methods/method.h"
 
@@ -88,7 +88,7 @@ static void build_rotation(tess_steps *s)
     tess_step_scalar(s, TESS_OP_COPY, S_OLD, S, S);
     tess_step_scalar(s, TESS_OP_DIV, C, A0, A1);
     tess_step_scalar(s, TESS_OP_DIV, S, GAMMA_NEW, A1);
-    /* The coefficients of u = z / gamma, w and w- in w', of w' in x, of r and v' in r. */
+    /* The coefficients of u = z / gamma, w and w- in w'; of w' in x; of r and v' in r. */
     tess_step_scalar(s, TESS_OP_DIV, A0, BY_U, A1);
     tess_step_scalar(s, TESS_OP_DIV, A2, A2, A1);
     tess_step_scalar(s, TESS_OP_DIV, A3, A3, A1);
@@ -133,8 +133,9 @@ static void build(tess_solver *solver)
     tess_step_scalar(s, TESS_OP_DIV, BY_U, UNIT, GAMMA);
 }
 
-/* A z.v that is not positive is the preconditioner's fault, or the end of the Krylov space, where
- * it is 0 but for rounding. The iteration that finds it has made |r| = 0 of it, rightly or not. */
+/* z.v is not positive where the preconditioner is not positive definite, or at the end of the
+ * Krylov space, where z.v is 0 but for rounding. The iteration that meets such a z.v has set |r| to
+ * 0, rightly or not. */
 static void check(tess_solver *solver, tess_system *system, int64_t position)
 {
     const double *slots = solver->slots, zv = slots[ZV];
@@ -142,7 +143,7 @@ static void check(tess_solver *solver, tess_system *system, int64_t position)
     if (position < 0 && system->residual <= system->threshold)
         return;
     /* A w' all but vanishes though w' does not, as with a singular matrix. x has grown along w',
-     * and r is no longer b - A x but for rounding: the recurrence begins again from x. */
+     * and r differs from b - A x by more than rounding: the recurrence begins again from x. */
     if (position >= 0 && system->residual > system->threshold) {
         system->largest_gain = fmax(system->largest_gain, slots[A1]);
         system->restart = slots[A1] < 1.5e-8 * system->largest_gain;

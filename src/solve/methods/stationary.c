@@ -23,7 +23,7 @@ static void build(tess_solver *solver)
     find_residual(s);
 }
 
-/* Refinement that gains nothing twice gains nothing at all. */
+/* Refinement that has gained nothing in two steps gains nothing at all. */
 static void check_refinement(tess_solver *solver, tess_system *system, int64_t position)
 {
     (void)solver;

@@ -1,18 +1,21 @@
-/* Chebyshev polynomial over block-Jacobi: M^-1 = q(D^-1 A) D^-1, products and vector updates alone.
+/* Chebyshev polynomial over block-Jacobi: M^-1 = q(D^-1 A) D^-1, only products and vector updates.
  *
  *     z = d = D^-1 r / theta
  *     three times:  d = c_i d + e_i D^-1 (r - A z),  z = z + d
  *
- * A has to be symmetric, so that the eigenvalues are real. q is small where the eigenvalues of D^-1
- * A are between largest / SPAN and `largest`. That bound is the smaller of two: the row sums of
- * |D^-1 A|, above which no eigenvalue lies, and 1.25 times what 40 steps of the power method see.
- * D^-1 is stored divided by it, so that the coefficients, which are in the lists of steps, stay as
- * they are when the values change.
+ * A has to be symmetric, so that the eigenvalues are real. 1 - t q(t) is small where the
+ * eigenvalues t of D^-1 A are between largest / span and `largest`. That bound is the smaller of
+ *
+ *     the largest row sum of |D^-1 A|, above which no eigenvalue lies
+ *     1.25 times what 40 steps of the power method see
+ *
+ * D^-1 is stored divided by `largest`. The coefficients, which are in the lists of steps, then stay
+ * as they are when the values change.
  */
 #include "solve/pc/pc.h"
 
 enum { DEGREE = 4, POWER_STEPS = 40 };
-/* Eigenvalues below a thirtieth of the largest are the method's business. */
+/* Eigenvalues below a thirtieth of the largest are left to the method. */
 static const double span = 30;
 enum { LEFT, D, VECTORS };
 
@@ -21,7 +24,7 @@ static double block_value(const tess_diagonal *d, int64_t row, int32_t i, int32_
     return tess_get(d->blocks, d->type, (row * d->block + j) * d->block + i);
 }
 
-/* The largest row sum of |D^-1 A|. */
+/* Returns the largest row sum of |D^-1 A|. */
 static double row_sum_bound(const tess_matrix *A, const tess_diagonal *d)
 {
     const int32_t b = d->block;
@@ -42,7 +45,7 @@ static double row_sum_bound(const tess_matrix *A, const tess_diagonal *d)
     return largest;
 }
 
-/* x = D^-1 y / |D^-1 y|, and that norm, of all parts. */
+/* Computes x = D^-1 y / |D^-1 y|, and the norm |D^-1 y| of all parts. */
 static tess_status scale_and_normalise(tess_plan *plan, const tess_diagonal *d, const void *y,
                                        void *x, double *out)
 {
@@ -66,8 +69,8 @@ static tess_status scale_and_normalise(tess_plan *plan, const tess_diagonal *d, 
     return TESS_OK;
 }
 
-/* What the power method takes for the largest |eigenvalue| of D^-1 A: never more than that of a
- * symmetric one. */
+/* Estimates the largest |eigenvalue| of D^-1 A by the power method. Where D^-1 A is symmetric, the
+ * estimate is never above it. */
 static tess_status estimate(tess_plan *plan, const tess_diagonal *d, double *largest)
 {
     const tess_matrix *A = plan->matrix;
@@ -95,7 +98,7 @@ cleanup:
 
 static tess_status update(tess_plan *plan, tess_pc *pc)
 {
-    /* The power method is all parts' together. */
+    /* All parts run the power method together. */
     TESS_TRY(tess_pc_agree(plan, tess_diagonal_update(plan, pc)));
     tess_diagonal *d = pc->state;
     const tess_matrix A = tess_plan_present(plan);
@@ -151,7 +154,7 @@ static void append(const tess_pc *pc, tess_steps *s, int r, int z, bool transpos
     }
 }
 
-/* The products with A, and the diagonal each time. */
+/* The diagonal is read DEGREE times. Products with A are steps of their own. */
 static double bytes(const tess_pc *pc)
 {
     return DEGREE * (double)((const tess_diagonal *)pc->state)->bytes;

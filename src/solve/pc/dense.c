@@ -3,8 +3,8 @@
 
 #include "solve/pc/pc.h"
 
-/* Gauss-Jordan on the rows of [a | work], work starting as the identity. A pivot of rounding's size
- * means that the block is singular. */
+/* Inverts a by Gauss-Jordan on the rows of [a | work]; work starts as the identity. A pivot of
+ * rounding's size means that the block is singular. */
 static inline __attribute__((always_inline)) int32_t invert(double *restrict a, const int32_t b,
                                                             double *restrict work, double *pivot)
 {
@@ -50,7 +50,7 @@ static inline __attribute__((always_inline)) int32_t invert(double *restrict a, 
     return -1;
 }
 
-/* The commonest sizes are compiled apart, which makes them several times faster. */
+/* The most frequent sizes are compiled separately, which makes them several times faster. */
 int32_t tess_dense_invert(double *a, int32_t b, double *work, double *pivot)
 {
     switch (b) {

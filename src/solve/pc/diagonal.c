@@ -9,8 +9,8 @@ typedef struct fault {
     double pivot;
 } fault;
 
-/* Block `row` of size b of the diagonal in double, whatever the blocks of the matrix. Rows of the
- * padding become rows of the identity. */
+/* Reads block `row` of size b of the diagonal in double, whatever the blocks of the matrix. Rows of
+ * the padding become rows of the identity. */
 static void get_block(const tess_matrix *A, int64_t row, int32_t b, double *block)
 {
     const int32_t r = A->block_height, c = A->block_width;
@@ -27,7 +27,7 @@ static void get_block(const tess_matrix *A, int64_t row, int32_t b, double *bloc
     }
 }
 
-/* The same of a complex matrix, as 2b x 2b reals. */
+/* The same for a complex matrix, as 2b x 2b reals. */
 static void get_complex_block(const tess_matrix *A, int64_t row, int32_t b, double *block)
 {
     const int32_t r = A->block_height, c = A->block_width, n = 2 * b;
@@ -66,7 +66,7 @@ static void put_block(tess_diagonal *diagonal, int64_t row, const double *block)
         to[i] = (float)block[i];
 }
 
-/* Inverts the blocks of one share of the rows, until one cannot be. */
+/* Inverts the blocks of one share of the rows, up to the first that cannot be inverted. */
 static fault invert_share(const tess_pc *pc, const tess_matrix *A, int64_t first, int64_t last,
                           double *scratch)
 {
@@ -105,7 +105,7 @@ static void invert_some(void *arg, int share)
                      job->rows * (share + 1) / job->shares, job->scratch + share * 2 * job->size);
 }
 
-/* Inverts all blocks. `scratch` has 2 b b doubles a share, of complex blocks 8 b b. Returns the
+/* Inverts all blocks. `scratch` has 2 b b doubles per share, with complex blocks 8 b b. Returns the
  * first fault. */
 static fault invert_all(const tess_pc *pc, const tess_matrix *A, int64_t rows, int shares,
                         double *scratch, fault *faults)

@@ -1,6 +1,7 @@
-/* What the rows of all factorisations share: blocks of A to where the factors will be, products of
- * blocks, and the inverse of a diagonal block. Compiled into each (ilu0.c, ssor.c, ic0.c), so that
- * the products of small blocks are unrolled there. Numbers are in double. */
+/* What the rows of all factorisations share: copies of A's blocks to the place of the factors,
+ * products of blocks, and the inverse of a diagonal block. Each factorisation (ilu0.c, ssor.c,
+ * ic0.c) compiles its own copy, so that the products of small blocks are unrolled. Numbers are in
+ * double. */
 #pragma once
 
 #include "solve/pc/factors.h"
@@ -42,7 +43,7 @@ INLINE void product_of(product what, double *c, const double *a, const double *b
         subtract_product_of(c, a, b, n, what == SUBTRACT_TRANSPOSE);
 }
 
-/* The commonest sizes are compiled apart, which makes them several times faster. */
+/* The most frequent sizes are compiled separately, which makes them several times faster. */
 static inline void multiply(product what, double *c, const double *a, const double *b, int32_t n)
 {
     switch (n) {
@@ -89,8 +90,9 @@ static inline void pad_diagonal(const tess_matrix *A, int64_t row, double *block
             block[i * b + i] = 1;
 }
 
-/* The row's blocks of A, scaled off the diagonal, to where the factors will be; a diagonal block
- * that is not stored is 0. With `place` the addresses by column are noted. */
+/* Copies the row's blocks of A to the place of the factors, and multiplies those off the diagonal
+ * by `scale`. A diagonal block that is not stored becomes 0. Unless `place` is NULL, it receives
+ * the addresses of the blocks by column. */
 static inline void load_row(const tess_factors *f, const tess_matrix *A,
                             const tess_factor_values *v, int domain, int64_t row, double scale,
                             double **place)
@@ -134,8 +136,8 @@ static inline void forget_row(const tess_factors *f, int domain, int64_t row, do
     place[row - first] = NULL;
 }
 
-/* Whether a symmetric block is positive definite: -1, or the column whose pivot is not positive. A
- * copy is factored. */
+/* Returns -1 where a symmetric block is positive definite, else the column whose pivot is not
+ * positive. A copy is factored. */
 static inline int32_t find_bad_pivot(const double *block, int32_t b, double *work, double *pivot)
 {
     memcpy(work, block, (size_t)b * (size_t)b * sizeof *work);
@@ -156,7 +158,7 @@ static inline void shift_diagonal(double *block, int32_t b, double shift)
         block[i * b + i] *= 1 + shift;
 }
 
-/* The mean size (Frobenius norm) of the blocks in a row of A. */
+/* Returns the mean size (Frobenius norm) of the blocks in a row of A. */
 static inline double mean_size(const tess_matrix *A, int64_t row)
 {
     const int64_t size = (int64_t)A->block_height * A->block_width;
@@ -171,8 +173,9 @@ static inline double mean_size(const tess_matrix *A, int64_t row)
     return last > first ? sum / (double)(last - first) : 0;
 }
 
-/* Inverts a singular diagonal block with something added to its diagonal: 1e-4 of the row's mean
- * size, ten times as much until that is enough. Returns false for what is not finite. */
+/* Inverts a singular diagonal block with a number added to its diagonal: 1e-4 of the row's mean
+ * size, and ten times as much in each further attempt. Returns false where no attempt succeeds, as
+ * with numbers that are not finite. */
 static inline bool replace_block(const tess_matrix *A, int64_t row, const double *block, int32_t b,
                                  double *scratch, double *inverse)
 {
@@ -188,8 +191,9 @@ static inline bool replace_block(const tess_matrix *A, int64_t row, const double
     return false;
 }
 
-/* Ends a row: its diagonal block is inverted, and must be positive definite if that is asked for. A
- * fault that A's own block does not have comes from the blocks that were dropped. */
+/* Ends a row: inverts its diagonal block, which must be positive definite if that is asked for.
+ * Returns false where that fails. A fault that A's own block does not have comes from the blocks
+ * that were dropped. */
 static inline bool end_row(const tess_factors *f, const tess_matrix *A, const tess_factor_values *v,
                            int domain, int64_t row, tess_factor_work *work,
                            tess_factor_fault *fault)

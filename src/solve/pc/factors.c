@@ -9,7 +9,8 @@ static void destroy(tess_ctx *ctx, tess_factors *f)
               f->upper_columns, f->lower, f->upper, f->inverse, f);
 }
 
-/* Blocks below and above the diagonal in a row of a domain, into counts that become offsets. */
+/* Counts the blocks left and right of the diagonal in the rows of a domain. Counts become offsets
+ * later. */
 static void count_blocks(void *factors, const void *matrix, int64_t domain)
 {
     const tess_factors *f = factors;
@@ -149,7 +150,7 @@ static void compute_some(void *arg, tess_range range)
     }
 }
 
-/* All domains, one after the other or at once; returns the first fault. */
+/* Computes all domains, one after the other or at once. Returns the first fault. */
 static tess_factor_fault compute_domains(tess_ctx *ctx, const tess_triangular *t,
                                          const tess_matrix *A, const tess_factor_values *v,
                                          scratch *s)
@@ -171,7 +172,7 @@ static void compute_share(void *arg, int share)
     tess_take(&s->replaced, work.replaced);
 }
 
-/* One domain, stage by stage: rows of a stage do not need each other. */
+/* Computes one domain, stage by stage: rows of a stage do not need each other. */
 static tess_factor_fault compute_stages(tess_ctx *ctx, const tess_triangular *t,
                                         const tess_matrix *A, const tess_factor_values *v,
                                         scratch *s)
@@ -196,10 +197,10 @@ static tess_factor_fault compute_once(tess_pc *pc, const tess_matrix *A,
     return t->staged ? compute_stages(pc->ctx, t, A, v, s) : compute_domains(pc->ctx, t, A, v, s);
 }
 
-/* The incomplete factors of a positive definite matrix may have a pivot that is not positive, as
- * blocks are dropped. They are then made of A with a heavier diagonal (Manteuffel 1980): for a
- * weight that is large enough they exist. Where positive pivots are not a must, a matrix that is
- * not positive definite itself is left to the method to find. */
+/* Incomplete factors of a positive definite matrix may have a pivot that is not positive, as blocks
+ * are dropped. Factors are then made of A with a heavier diagonal (Manteuffel 1980): for a weight
+ * that is large enough they exist. Where positive pivots are not a must, factors with any pivots
+ * come last. The method then finds out whether A itself is not positive definite. */
 static tess_factor_fault compute_rows(tess_pc *pc, const tess_matrix *A,
                                       const tess_factor_values *v, scratch *s)
 {
@@ -236,8 +237,8 @@ static void take_back(void *arg, tess_range pairs)
                          job->height, job->type, job->to, pairs.first * job->height / 2);
 }
 
-/* Numbers in double become the pc's: moved when that is double, converted otherwise; of complex
- * factors the embedding's even columns. */
+/* Stores numbers computed in double as the pc's type: moved when that is double, converted
+ * otherwise. Of complex factors the embedding's even columns are stored. */
 static tess_status store(tess_ctx *ctx, tess_type type, int32_t block, int64_t count, double **from,
                          void **to)
 {
@@ -275,7 +276,7 @@ static tess_status fault_status(const tess_pc *pc, const tess_factor_fault *faul
         tess_pc_without_pivots(pc), parts == 2 || pc->part ? "" : ", scale=match");
 }
 
-/* The numbers, with all scratch there. */
+/* Computes the numbers, and allocates what that needs. */
 static tess_status compute(tess_pc *pc, const tess_matrix *A)
 {
     tess_ctx *ctx = pc->ctx;

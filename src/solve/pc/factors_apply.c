@@ -1,7 +1,7 @@
 /* Triangular factors applied: domains side by side, or stage by stage. */
 #include "solve/pc/staged.h"
 
-/* Bytes of factors that are worth a thread. */
+/* The least bytes of factors that are worth a thread. */
 enum { LEAST_SHARE_BYTES = 64 * 1024 };
 
 double tess_triangular_bytes(const tess_pc *pc)

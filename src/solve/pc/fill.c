@@ -128,7 +128,7 @@ static int32_t insert(sorted_row *row, int32_t after, int32_t column, int32_t le
     return column;
 }
 
-/* Row i of the factors: A's row, then what eliminating with the rows before it adds. */
+/* Makes row i of the factors: A's row, then what eliminating with the rows before it adds. */
 static tess_status fill_row(const tess_matrix *A, int64_t i, int32_t most_level, sorted_row *row,
                             pattern *p)
 {

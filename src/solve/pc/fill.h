@@ -16,30 +16,31 @@ typedef struct tess_fill {
                             diagonal blocks on it, block by block of F; NULL by levels */
 } tess_fill;
 
-/* Blocks of level at most `levels`: a block of A has level 0, and eliminating with blocks of levels
- * p and q makes one of level p + q + 1. Fails with TESS_ERR_MEMORY when F would have more than
- * `most` times the blocks of A. */
+/* Makes a fill of the blocks of level at most `levels`. A block of A has level 0. Eliminating with
+ * blocks of levels p and q makes one of level p + q + 1. Fails with TESS_ERR_MEMORY when F would
+ * have more than `most` times the blocks of A. */
 tess_status tess_fill_levels(tess_ctx *ctx, const tess_matrix *A, int64_t levels, double most,
                              tess_fill *out);
 
 /* Which blocks a threshold keeps. */
 typedef struct tess_fill_options {
     double drop;  /* blocks smaller than this times the mean of their row in A are dropped */
-    double most;  /* each half of a row keeps at most so many times the blocks of half a row of A */
+    double most;  /* half a row keeps at most this many times the blocks of half a row of A */
     double pivot; /* 1 x 1 blocks: columns are exchanged where the diagonal is smaller than this
                      times the largest of its row; 0: never */
 } tess_fill_options;
 
-/* Blocks that matter: A is factored row by row (Saad's ILUT and, with exchanges of columns, ILUTP).
- * Diagonal blocks always stay. Column j of F is column order[j] of A; `order` has block_cols
- * elements, and may be NULL without exchanges. */
+/* Makes a fill of the blocks that matter: A is factored row by row (Saad's ILUT and, with exchanges
+ * of columns, ILUTP). Diagonal blocks always stay. Column j of F is column order[j] of A; `order`
+ * has block_cols elements, and may be NULL without exchanges. */
 tess_status tess_fill_threshold(tess_ctx *ctx, const tess_matrix *A,
                                 const tess_fill_options *options, int64_t *order, tess_fill *out);
 
-/* Takes A's present values, in the pattern that the fill was made for. */
+/* Copies A's present values into F, in the pattern that the fill was made for. */
 void tess_fill_take_values(const tess_fill *fill, const tess_matrix *A);
 void tess_fill_free(tess_fill *fill);
 
-/* For both: F from rows of columns, sorted. Column j is A's column order[j], or j without one. */
+/* For both: makes F from sorted rows of columns. Column j is A's column order[j], or j where order
+ * is NULL. */
 tess_status tess_fill_from_rows(tess_ctx *ctx, const tess_matrix *A, const int64_t *offsets,
                                 const int32_t *columns, const int64_t *order, tess_fill *out);

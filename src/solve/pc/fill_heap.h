@@ -1,4 +1,4 @@
-/* A heap of positions, the smallest first: which column a row is to be eliminated with next. */
+/* A heap of positions, the smallest first: the next column with which a row is eliminated. */
 #pragma once
 
 #include "core/core.h"

@@ -1,11 +1,15 @@
 /* Factors with a threshold: A is factored row by row, and what is small is dropped (Saad, "ILUT: a
  * dual threshold incomplete LU factorization", 1994).
  *
- * Row i of A becomes a working row of blocks, found by column. For each column at a position k < i,
- * in rising order, L_ik = W_ik D_k^-1; unless W_ik is small, W_ij -= L_ik U_kj for the blocks of
- * row k of U, which may add columns. Sizes are Frobenius norms.
+ * Row i of A becomes a working row W of blocks, found by column. For each column at a position k
+ * before i, in rising order:
  *
- * Columns keep their numbers; where they are exchanged only their positions change.
+ *     W_ik is small:  it is dropped
+ *     otherwise:      L_ik = W_ik D_k^-1,  W_ij -= L_ik U_kj for the blocks of row k of U
+ *
+ * The last step may add columns. Sizes are Frobenius norms.
+ *
+ * Columns keep their numbers. Where they are exchanged only their positions change.
  */
 #include "matrix/sort.h"
 #include "solve/pc/fill.h"
@@ -41,7 +45,7 @@ typedef struct factoring {
     int32_t *row_columns;
     double *row_blocks;
     int64_t row_count, row_capacity, row_block_capacity;
-    position_heap heap; /* those left of the diagonal that are still to be eliminated */
+    position_heap heap; /* positions left of the diagonal that are still to be eliminated */
     entry *chosen;
     int64_t chosen_capacity;
     double *scratch;  /* two blocks */
@@ -77,7 +81,7 @@ static void multiply(double *c, const double *a, const double *x, int32_t b, boo
 
 /* ---- The working row ---- */
 
-/* The block of a column, zeros if it is new. */
+/* Finds the block of a column in the working row. A new block is 0. */
 static tess_status need_block(factoring *f, int64_t row, int32_t column, double **block)
 {
     if (f->place[column] < 0) {
@@ -158,7 +162,8 @@ static tess_status eliminate(factoring *f, int64_t row, double least)
     return TESS_OK;
 }
 
-/* Exchanges the column at the diagonal for the largest one right of it, if it is too small. */
+/* Exchanges the column at the diagonal for the one of the largest entry right of it, where the
+ * diagonal's is too small. */
 static void pivot(factoring *f, int64_t row)
 {
     const int64_t diagonal = f->order[row];
@@ -191,7 +196,7 @@ static int by_size(const void *a, const void *b)
     return (x->column > y->column) - (x->column < y->column);
 }
 
-/* The largest blocks of one half of the row; returns how many. */
+/* Chooses the largest blocks of one half of the row. Returns how many. */
 static int64_t choose(factoring *f, int64_t row, bool left, double least)
 {
     const int64_t own = f->A->row_offsets[row + 1] - f->A->row_offsets[row];
@@ -233,8 +238,8 @@ static tess_status keep_half(factoring *f, int64_t row, bool left, double least)
     return TESS_OK;
 }
 
-/* Inverts the row's diagonal block, which was kept last; one that is singular is made heavier until
- * it is not. */
+/* Inverts the row's diagonal block, which was kept last. A singular block is made heavier until it
+ * is not. */
 static void invert_diagonal(factoring *f, int64_t row, double mean)
 {
     const double *block = f->row_blocks + f->place[f->order[row]] * f->area;
@@ -279,7 +284,8 @@ static tess_status factor_row(factoring *f, int64_t row)
     return TESS_OK;
 }
 
-/* The factors as a fill: columns by their positions, each row sorted, and its blocks with them. */
+/* Makes the factors a fill: columns by their positions, each row sorted, and its blocks with
+ * them. */
 static tess_status make_fill(factoring *f, tess_fill *out)
 {
     tess_ctx *ctx = f->ctx;

@@ -1,10 +1,10 @@
 /* FSAI, a factorised sparse approximate inverse (Kolotilina and Yeremin 1993): M^-1 = G^T G, two
  * products with sparse matrices.
  *
- * A = L L^T, and G is as near to L^-1 as its pattern allows. Its pattern is that of A on and below
- * the diagonal.
+ * A = L L^T, and G is as near to L^-1 as its pattern allows. The pattern of G is that of A on and
+ * below the diagonal.
  *
- * Block row i of G needs the blocks A(J, J) of its pattern J alone, i being the last of J:
+ * Block row i of G needs only the blocks A(J, J) of its pattern J, whose last element is i:
  *
  *     A(J, J) = C C^T (dense),  G(i, J) = the last block row of C^-1,  so that (G A G^T)(i, i) = I
  *
@@ -16,14 +16,15 @@
 #include "core/threads.h"
 #include "solve/pc/pc.h"
 
-/* Scalars of a row's dense matrix: longer rows keep their largest blocks. */
+/* WIDEST: the most scalars in a row of G; longer rows keep their largest blocks. STEP: the block
+ * rows that a thread takes at a time. */
 enum { WIDEST = 256, STEP = 64 };
 
 typedef struct fsai {
     tess_matrix *G, *transpose; /* in the preconditioner's precision */
     tess_plan *plan, *transpose_plan;
-    tess_device *host;       /* of their own, where A's plan is held by several parts; else NULL */
-    tess_vector_level level; /* of f32 under a method in f64 */
+    tess_device *host;       /* the plans' own, where several parts hold A's plan; else NULL */
+    tess_vector_level level; /* of f32 vectors, under a method in f64 */
     int vector_level[3];
 } fsai;
 
@@ -40,8 +41,8 @@ static double block_size(const tess_matrix *A, int64_t k)
     return sum;
 }
 
-/* The blocks of a row before the diagonal that are not smaller than `least`: counts them, or writes
- * their columns. */
+/* Counts the blocks of a row before the diagonal that are not smaller than `least`, `most` of them
+ * at most, and the diagonal block. Writes their columns to `out` unless that is NULL. */
 static int64_t list_row(const tess_matrix *A, int64_t row, double least, int64_t most, int32_t *out)
 {
     int64_t count = 0;
@@ -57,7 +58,7 @@ static int64_t list_row(const tess_matrix *A, int64_t row, double least, int64_t
     return count + 1;
 }
 
-/* A size that at most `most` blocks of a row reach, nearly as many as possible. */
+/* Returns a size that at most `most` blocks of a row reach, and nearly as many as possible. */
 static double find_least(const tess_matrix *A, int64_t row, int64_t most)
 {
     double low = 0, high = 0;
@@ -103,12 +104,13 @@ static tess_status make_pattern(tess_ctx *ctx, const tess_matrix *A, tess_type t
 struct fill {
     const tess_matrix *A;
     tess_matrix *G;
-    double *scratch; /* of each share: `width` squared, and `width` */
+    double *scratch; /* per share: `width` squared, and `width` */
     int64_t width;   /* scalars of the widest row */
     int64_t bad;     /* the first row of which A(J, J) is not positive definite */
 };
 
-/* A(J, J), the lower half, column-major; rows of the padding are those of the identity. */
+/* Copies the lower half of A(J, J), column-major. Rows of the padding become rows of the
+ * identity. */
 static void gather(const tess_matrix *A, const int32_t *J, int64_t count, double *dense)
 {
     const int64_t b = A->block_height, n = count * b;
@@ -126,7 +128,7 @@ static void gather(const tess_matrix *A, const int32_t *J, int64_t count, double
         }
 }
 
-/* The lower half of a becomes C. False: it is not positive definite. */
+/* Turns the lower half of a into C. Returns false where a is not positive definite. */
 static bool factor(double *a, int64_t n)
 {
     for (int64_t j = 0; j < n; j++) {
@@ -144,7 +146,7 @@ static bool factor(double *a, int64_t n)
     return true;
 }
 
-/* Row `last` of C^-1 into x: C^T x = e. */
+/* Writes row `last` of C^-1 to x: C^T x = e. */
 static void solve_row(const double *C, int64_t n, int64_t last, double *x)
 {
     for (int64_t j = n; j-- > 0;) {

@@ -1,4 +1,5 @@
-/* The caller's preconditioner, z = M^-1 r by a call. Its failure is kept until the solve looks. */
+/* The caller's preconditioner, z = M^-1 r by a call. A failure is kept until the solve asks for
+ * it. */
 #include "solve/pc/pc.h"
 
 typedef struct given_state {

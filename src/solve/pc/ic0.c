@@ -3,7 +3,7 @@
 
 /* M = L D L^T. With S_ik = L_ik D_k, row by row and k upwards:
  *     S_ik = A_ik - sum over m < k of S_im L_km^T,  D_i = A_ii - sum S_im L_im^T.
- * The diagonal of A is taken 1 + shift times. */
+ * The diagonal of A is multiplied by 1 + shift. */
 tess_factor_fault tess_ic0_rows(const tess_factors *f, const tess_matrix *A,
                                 const tess_factor_values *v, int domain, tess_factor_work *work)
 {

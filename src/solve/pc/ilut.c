@@ -1,7 +1,7 @@
 /* Block ILUT: incomplete LU factors whose blocks are kept by their size (fill.h).
  *
- * The first numbers are those of the factorization that found the pattern. New values are factored
- * in that pattern, as ILU(0) of it: devices keep their copies of the pattern.
+ * The first numbers are those of the factorisation that found the pattern. New values are factored
+ * by ILU(0) in that pattern, so that devices keep their copies of the pattern.
  */
 #include "solve/pc/factors.h"
 

@@ -28,8 +28,8 @@ static tess_status sort_rows(tess_ctx *ctx, int64_t rows, const int32_t *stage, 
     TESS_TRY_CLEAN(TESS_CALLOC(ctx, count + 2, &made.offsets));
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, rows, &made.rows));
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, rows, &made.places));
-    /* Counted one entry further on, the offsets advance to their final places while rows are put.
-     */
+    /* Counts are stored one entry further on: the offsets reach their final places while rows are
+     * put. */
     for (int64_t i = 0; i < rows; i++)
         made.offsets[stage[i] + 2]++;
     tess_counts_to_offsets(made.offsets, count + 1);
@@ -45,8 +45,8 @@ cleanup:
     return status;
 }
 
-/* Row by row downwards: what a row waits for is known when it is reached, because every row before
- * has told the rows that it reaches by blocks of its own. */
+/* Finds the levels row by row downwards. Every row before has told the rows that it reaches by its
+ * own blocks, so what a row waits for is known when it is reached. */
 static int32_t find_levels(const tess_matrix *A, int64_t first, int64_t last, int32_t *level)
 {
     int32_t count = 0;
@@ -78,7 +78,8 @@ tess_status tess_stages_by_levels(tess_ctx *ctx, const tess_matrix *A, int domai
     return status;
 }
 
-/* The rows that reach a row by a block left of them: the strict upper triangle by columns. */
+/* The rows that reach a row by a block right of their diagonal: the strict upper triangle by
+ * columns. */
 typedef struct reached {
     int64_t *offsets;
     int32_t *rows;
@@ -101,7 +102,7 @@ static tess_status find_reached(tess_ctx *ctx, const tess_matrix *A, reached *r)
     return TESS_OK;
 }
 
-/* The smallest colour that no neighbour before the row has. taken[c] = row marks c as a
+/* Returns the smallest colour that no neighbour before the row has. taken[c] = row marks c as a
  * neighbour's. */
 static int32_t free_colour(const tess_matrix *A, const reached *r, int64_t first, int64_t row,
                            const int32_t *colour, int64_t *taken)

@@ -4,7 +4,7 @@
  *     stage      0       1     2
  *
  * A solve goes through the stages upwards (L) or downwards (U); within a stage all rows may be
- * computed at once. Two ways to find them:
+ * computed at once. Stages are found in one of two ways:
  *
  *   - Levels: the stage of a row is the longest chain of rows that it waits for in the natural
  *     order. No factor changes: levels only say what may be computed at once.
@@ -31,8 +31,8 @@ typedef struct tess_stage_statistics {
     double mean;
 } tess_stage_statistics;
 
-/* Of a matrix with as many block rows as columns. Blocks that couple two of the `domains`
- * contiguous ranges domain_rows[d] .. domain_rows[d + 1] - 1 count as not there. */
+/* Finds the stages of a matrix with as many block rows as block columns. Blocks that couple two of
+ * the `domains` contiguous ranges domain_rows[d] .. domain_rows[d + 1] - 1 are ignored. */
 tess_status tess_stages_by_levels(tess_ctx *ctx, const tess_matrix *A, int domains,
                                   const int64_t *domain_rows, tess_stages *out);
 tess_status tess_stages_by_colours(tess_ctx *ctx, const tess_matrix *A, int domains,

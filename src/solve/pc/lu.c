@@ -7,7 +7,7 @@
 
 typedef struct complete {
     tess_direct *direct;
-    double *work; /* a vector, for those of f32 */
+    double *work; /* a vector in f64, where the solver's are f32 */
 } complete;
 
 static bool looks_positive(tess_ctx *ctx, const tess_matrix *A)

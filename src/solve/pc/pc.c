@@ -16,7 +16,7 @@ const char *const tess_pc_names[] = {
 const char *const tess_pc_schedule_names[TESS_PC_SCHEDULES + 1] = {"auto", "domains", "levels",
                                                                    "colours", NULL};
 
-/* Whether the preconditioner can be made of the plan's blocks on its device. */
+/* Fails where the preconditioner cannot be made of the plan's blocks on its device. */
 static tess_status check_traits(const tess_plan *plan, const tess_pc_options *options)
 {
     const tess_pc_ops *ops = options->ops;
@@ -75,7 +75,7 @@ static void raise_largest(void *arg, tess_range range)
     tess_raise_double(&reals->largest, largest);
 }
 
-/* The largest |entry|; HUGE_VAL where one is not finite. */
+/* Returns the largest |entry|; HUGE_VAL where one is not finite. */
 static double find_largest(tess_ctx *ctx, const void *array, tess_type type, int64_t count)
 {
     struct reals reals = {array, type, 0};
@@ -83,7 +83,7 @@ static double find_largest(tess_ctx *ctx, const void *array, tess_type type, int
     return reals.largest;
 }
 
-/* The stability of triangular factors, by one solve with them. */
+/* Finds how stable triangular factors are (pc->growth), by one solve with them. */
 static tess_status watch(tess_plan *plan, tess_pc *pc)
 {
     const tess_matrix A = tess_plan_present(plan);
@@ -94,7 +94,7 @@ static tess_status watch(tess_plan *plan, tess_pc *pc)
     for (int64_t i = 0; i < count; i++)
         tess_put_complex(ones, A.type, i, (tess_complex){i < A.rows, 0});
     pc->ops->apply(pc, false, ones, z);
-    /* Of complex numbers the larger part, which is their size but for a factor of 1.4. */
+    /* Of complex numbers the larger part is taken: it is their size but for a factor of 1.4. */
     const tess_type part = tess_real_type(A.type);
     pc->growth = find_largest(pc->ctx, z, part, tess_reals(A.type, A.rows)) *
                  find_largest(pc->ctx, A.values, part, tess_reals(A.type, tess_matrix_stored(&A)));
@@ -105,7 +105,7 @@ static tess_status watch(tess_plan *plan, tess_pc *pc)
     return TESS_OK;
 }
 
-/* `compute` is set_up or update; NULL of an identity. */
+/* Calls `compute`, which is set_up or update, with values on the host; NULL: an identity. */
 static tess_status with_host_values(tess_plan *plan, tess_pc *pc,
                                     tess_status (*compute)(tess_plan *, tess_pc *))
 {

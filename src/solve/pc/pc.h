@@ -12,12 +12,12 @@
 typedef struct tess_pc tess_pc;
 typedef struct tess_pc_ops tess_pc_ops;
 
-/* How the rows of triangular factors are dealt out (levels.h). */
+/* Which rows of triangular factors are computed at the same time (levels.h). */
 typedef enum tess_pc_schedule {
     TESS_PC_AUTO,    /* domains on a CPU, colours on a GPU */
-    TESS_PC_DOMAINS, /* a contiguous range of rows a thread; what couples two ranges is dropped */
-    TESS_PC_LEVELS,  /* rows that do not wait for each other at once; the factors are the whole's */
-    TESS_PC_COLOURS, /* the same of a matrix reordered so that few stages are enough */
+    TESS_PC_DOMAINS, /* one range of rows per thread; blocks between two ranges are dropped */
+    TESS_PC_LEVELS,  /* independent rows at once; the whole matrix is factored */
+    TESS_PC_COLOURS, /* as LEVELS, of a matrix reordered so that few stages are enough */
     TESS_PC_SCHEDULES
 } tess_pc_schedule;
 
@@ -56,10 +56,11 @@ typedef struct tess_amg_options {
     double
         strength; /* blocks that couple less than this, relative to others of their row, are weak */
     int64_t degree; /* of the smoother's polynomial, or its sweeps; 0: what suits it */
-    int64_t bottom; /* unknowns of which the inverse is dense; 0: as many as pay */
+    int64_t bottom; /* most unknowns of a last level with a dense inverse; 0: as many as pay */
     int cycle, smoother, prolongator; /* tess_amg_cycle, tess_amg_smoother, tess_amg_prolongator */
-    /* What smoothers cannot reduce, the solver's: `mode_count` columns of as many scalars as the
-     * matrix has rows, or coordinates of each block row, `dimensions` of them; NULL: neither. */
+    /* What smoothers cannot reduce, in arrays of the solver's. Either `modes`: mode_count columns,
+     * each with one scalar per row of the matrix. Or `coordinates`: `dimensions` of them per block
+     * row. NULL: not given. */
     int32_t mode_count, dimensions;
     const double *modes, *coordinates;
 } tess_amg_options;
@@ -68,7 +69,7 @@ typedef struct tess_pc_options {
     const tess_pc_ops *ops;
     bool single;     /* stored in f32 whatever the matrix's type */
     int schedule;    /* tess_pc_schedule */
-    int64_t domains; /* 0: one a thread of the device; one by levels or colours */
+    int64_t domains; /* 0: one per thread of the device; one by levels or colours */
     bool transpose;  /* M^-T is applied too */
     bool positive;   /* M has to be positive definite where A is */
     bool magnitude;  /* ... and where A is not: jacobi, bjacobi of |D| */
@@ -76,7 +77,7 @@ typedef struct tess_pc_options {
     double omega;    /* relaxation: ssor */
     int64_t levels;  /* of fill: iluk, ick */
     double drop;     /* ilut: smaller blocks are dropped, relative to their row ... */
-    double fill;     /* ... and rows longer than this many times A's; iluk, ick: in all */
+    double fill;     /* ... and rows longer than this multiple of A's; iluk, ick: of all blocks */
     double pivot;    /* ilut: columns are exchanged, by whoever makes `given`; 0: never */
     double most_bytes, most_seconds; /* lu: what complete factors may take; 0: no limit */
     tess_amg_options amg;
@@ -91,8 +92,8 @@ typedef struct tess_vector_level {
     tess_type type;
 } tess_vector_level;
 
-/* What a preconditioner needs of a space beside the method's vectors and slots. Its vectors and
- * slots have numbers behind theirs: vector i is number first_vector + i. */
+/* What a preconditioner needs of a space beside the method's vectors and slots. Its own are
+ * numbered behind the method's: vector i is number first_vector + i. */
 typedef struct tess_pc_own {
     const tess_vector_level *level; /* levels 1 .. levels; level 0 is the method's */
     const int *vector_level;        /* of each vector; NULL: all of level 0 */
@@ -113,35 +114,36 @@ struct tess_pc_ops {
 
     /* ---- Traits ---- */
     bool identity;         /* M = I: there is nothing to apply */
-    bool diagonal;         /* vector updates and products alone; the state is a tess_diagonal */
+    bool diagonal;         /* only vector updates and products; the state is a tess_diagonal */
     bool triangular;       /* takes schedule and domains; the state is a tess_triangular */
-    bool ordered;          /* ... of one domain, in the order of the rows: no colours */
+    bool ordered;          /* ... one domain only, in the order of the rows: no colours */
     bool symmetric;        /* A has to be symmetric: factors are made from half of it */
     bool unsymmetric;      /* M is not symmetric where A is */
     bool complex;          /* takes complex matrices; a transpose is then the conjugate one */
     bool complete;         /* M = A but for rounding; needs SuiteSparse */
     bool costly;           /* an application takes longer than a product: none is made in vain */
     bool takes_modes;      /* made when it is first needed, as modes may be set until then */
-    bool replaces_pivots;  /* those that cannot be inverted */
-    bool asks_for_values;  /* set_up and update ask for those on the host where they need them */
+    bool replaces_pivots;  /* pivots that cannot be inverted are replaced */
+    bool asks_for_values;  /* set_up and update fetch values to the host where they need them */
     bool square_blocks;    /* A must have them ... */
     int32_t largest_block; /* ... of at most this height; 0: any */
     tess_pc_pivots pivots;
 
     /* ---- Operations; those of an identity are NULL ---- */
 
-    /* Makes the state, with numbers from the plan's present values. What a failure leaves is freed
-     * by `free`. */
+    /* Makes the state, with numbers from the plan's present values. `free` frees what a failure
+     * leaves. */
     tess_status (*set_up)(tess_plan *plan, tess_pc *pc);
-    /* Numbers from new values in the same pattern. */
+    /* Computes the numbers from new values in the same pattern. */
     tess_status (*update)(tess_plan *plan, tess_pc *pc);
     /* Appends the steps of z = M^-1 r, or M^-T r. */
     void (*append)(const tess_pc *pc, tess_steps *steps, int r, int z, bool transpose);
-    /* The same now, on vectors of the host; NULL where no PRECONDITION step is appended. */
+    /* Applies M^-1 or M^-T at once, to vectors of the host; NULL where no PRECONDITION step is
+     * appended. */
     void (*apply)(const tess_pc *pc, bool transpose, const void *r, void *z);
     /* What was made, as lines for a person; NULL: there is nothing to say. Lives as long as pc. */
     const char *(*describe)(const tess_pc *pc);
-    /* Read by one application, vectors not counted. */
+    /* Bytes read by one application, vectors not counted. */
     double (*bytes)(const tess_pc *pc);
     void (*free)(tess_pc *pc);
 };
@@ -167,34 +169,36 @@ extern const char *const tess_pc_names[];
 #define PC(name, file) extern const tess_pc_ops tess_pc_##name;
 #include "solve/pc/pcs.def"
 
-/* given.c: the caller's, which is in no list; and whether one of its calls has failed since. */
+/* given.c: the caller's preconditioner, which is in no list; and whether one of its calls has
+ * failed. */
 extern const tess_pc_ops tess_pc_given;
 tess_status tess_pc_given_status(const tess_pc *pc);
-/* The caller's operator; NULL: it is one of ours. */
+/* Returns the caller's operator, or NULL where the preconditioner is one of ours. */
 const tess_operator *tess_pc_given_operator(const tess_pc *pc);
 
 /* Computes M for the plan's matrix. TESS_ERR_MATRIX names the row of a block that cannot be
  * inverted. options->transpose announces M^-T. */
 tess_status tess_pc_set_up(tess_plan *plan, const tess_pc_options *options, tess_pc *pc);
 /* Factors of which |M^-1 e| |A| is larger are called unstable (Chow and Saad 1997): they may be far
- * from any of A. */
+ * from the factors of any matrix near A. */
 #define TESS_PC_UNSTABLE 1e12
 
-/* Computes it again from new values in the same pattern. */
+/* Computes M again from new values in the same pattern. */
 tess_status tess_pc_update_values(tess_plan *plan, tess_pc *pc);
 void tess_pc_tear_down(tess_pc *pc);
 
-/* The preconditioner's own vectors and slots come behind so many of the method's, which grow. */
+/* Numbers the preconditioner's own vectors and slots behind *vectors and *slots of the method's,
+ * which then count both. */
 void tess_pc_place(tess_pc *pc, int *vectors, int *slots);
 
 /* Appends z = M^-1 r. Returns the vector that holds M^-1 r: z, or r where M is the identity. */
 int tess_pc_append(const tess_pc *pc, tess_steps *steps, int r, int z);
 int tess_pc_append_transpose(const tess_pc *pc, tess_steps *steps, int r, int z);
 
-/* What to try where a diagonal block cannot be inverted: of this pc's types. */
+/* Returns what to try where a diagonal block cannot be inverted, for this pc's types. */
 const char *tess_pc_without_pivots(const tess_pc *pc);
 
-/* The plan's matrix with its present values, which are only ever read. */
+/* Returns the plan's matrix with its present values, which are only ever read. */
 tess_matrix tess_plan_present(const tess_plan *plan);
 /* Sets plan->values to the newest values in host memory. */
 static inline tess_status tess_plan_host_values(tess_plan *plan)
@@ -203,7 +207,8 @@ static inline tess_status tess_plan_host_values(tess_plan *plan)
     return backend->host_values ? backend->host_values(plan) : TESS_OK;
 }
 
-/* Returns `status`; of a part: or the failure of the first part that has one. Collective there. */
+/* Returns `status`. Of a part: the failure of the first part that has one, if any. Collective
+ * there. */
 static inline tess_status tess_pc_agree(tess_plan *plan, tess_status status)
 {
     const tess_backend *backend = plan->device->backend;
@@ -215,11 +220,11 @@ void tess_pc_append_step(const tess_pc *pc, tess_steps *steps, int r, int z, boo
 
 /* ---- diagonal.c: a state that is a tess_diagonal ---- */
 
-/* The state with blocks of b, without numbers. */
+/* Allocates the state with blocks of size b, without numbers. */
 tess_status tess_diagonal_allocate(tess_plan *plan, tess_pc *pc, int32_t b);
-/* The inverses of A's diagonal blocks. */
+/* Computes the inverses of A's diagonal blocks. */
 tess_status tess_diagonal_update(tess_plan *plan, tess_pc *pc);
-/* The failure of a block row: no pivot in a column of its block, the largest is `pivot`. */
+/* Fails for a block row: no pivot in a column of its block, the largest is `pivot`. */
 tess_status tess_diagonal_fault(const tess_pc *pc, int64_t row, int32_t column, double pivot);
 void tess_diagonal_append(const tess_pc *pc, tess_steps *steps, int r, int z, bool transpose);
 double tess_diagonal_bytes(const tess_pc *pc);
@@ -227,15 +232,15 @@ void tess_diagonal_free(tess_pc *pc);
 
 /* ---- embed.c: complex matrices as real ones ---- */
 
-/* The real matrix of twice as many rows and columns, without values: a + bi is the 2 x 2 block of
- * a, b in the first column and -b, a in the second. Products, inverses and conjugate transposes of
- * complex blocks are products, inverses and transposes of real ones. The even columns of a real
- * block are the complex block, as it lies in memory. Pattern and arrays are A's own. */
+/* Returns the real matrix of twice as many rows and columns, without values: a + bi is the 2 x 2
+ * block of a, b in the first column and -b, a in the second. Products, inverses and conjugate
+ * transposes of complex blocks are products, inverses and transposes of real ones. The even columns
+ * of a real block are the complex block, as it lies in memory. Pattern and arrays are A's own. */
 tess_matrix tess_embedding(const tess_matrix *A);
 /* The same with values, which the caller frees. */
 tess_status tess_embed(tess_ctx *ctx, const tess_matrix *A, tess_matrix *out);
-/* The even columns of `columns` ones, of `height` reals each, to a complex array from its scalar
- * `at` on. */
+/* Copies the even ones of `columns` columns, of `height` reals each, to a complex array from its
+ * scalar `at` on. */
 void tess_embed_take_back(const double *from, int64_t columns, int64_t height, tess_type type,
                           void *to, int64_t at);
 
@@ -244,8 +249,8 @@ void tess_embed_take_back(const double *from, int64_t columns, int64_t height, t
 /* Inverts a in place (partial pivoting). Returns -1, or the column (0..b-1) at which no pivot was
  * found; *pivot is then the largest candidate's magnitude. `work` holds b*b doubles. */
 int32_t tess_dense_invert(double *a, int32_t b, double *work, double *pivot);
-/* The same of |a|, the positive definite square root of a^T a, for a symmetric a. */
+/* Inverts |a|, the positive definite square root of a^T a, for a symmetric a, in the same way. */
 int32_t tess_dense_invert_magnitude(double *a, int32_t b, double *work, double *pivot);
-/* The singular values of a, b x b with columns `stride` apart, and its right singular vectors: a
- * becomes a v, whose columns are orthogonal and as long as the singular values. */
+/* Computes the singular values of a, b x b with columns `stride` apart, and its right singular
+ * vectors v. a becomes a v, whose columns are orthogonal and as long as the singular values. */
 void tess_dense_singular(double *a, int64_t stride, int32_t b, double *v);

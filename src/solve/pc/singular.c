@@ -16,7 +16,7 @@ static void turn(double *p, double *q, int32_t count, double c, double s)
     }
 }
 
-/* Makes two columns orthogonal; false: they were. */
+/* Makes two columns orthogonal. Returns false where they already were. */
 static bool make_orthogonal(double *p, double *q, double *vp, double *vq, int32_t b)
 {
     double pp = 0, qq = 0, pq = 0;

@@ -1,10 +1,9 @@
 /* SPAI(0) by blocks: the block diagonal M^-1 for which |I - M^-1 A| is smallest (the root of the
  * sum of squares).
  *
- *     M_i = A_ii^T (sum over j of A_ij A_ij^T)^-1
+ *     (M^-1)_i = A_ii^T (sum over j of A_ij A_ij^T)^-1
  *
- * It is applied as block-Jacobi is, and needs a row that is not 0 instead of a regular diagonal
- * block.
+ * It is applied as block-Jacobi is. A row must not be 0, but its diagonal block may be singular.
  */
 #include "solve/pc/pc.h"
 
@@ -24,8 +23,8 @@ static void load(const tess_matrix *A, int64_t k, double *a)
         a[i] = tess_matrix_value(A, k * size + i);
 }
 
-/* Row `row` into `out`, b x b; work: 3 b b. Returns -1, or the column without a pivot. Rows of the
- * padding become rows of the identity. */
+/* Computes row `row` into `out`, b x b; work: 3 b b. Returns -1, or the column without a pivot.
+ * Rows of the padding become rows of the identity. */
 static int32_t find_block(const tess_matrix *A, int64_t row, double *out, double *work,
                           double *pivot)
 {

@@ -54,7 +54,7 @@ static int domain_of(const cut *c, int64_t row)
     return low;
 }
 
-/* The row's blocks in its domain, as (place, block of A), the diagonal's always there. */
+/* Lists the row's blocks in its domain as (place, block of A), always with the diagonal block. */
 static int64_t gather_row(const tess_matrix *A, const cut *c, const int32_t *places, int64_t row,
                           tess_sort_key *keys)
 {
@@ -91,7 +91,7 @@ static tess_status reorder(tess_staged *staged, const tess_matrix *A, const cut 
                        .block_cols = rows};
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, 2 * (longest + 1), &keys));
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, rows + 1, &B->row_offsets));
-    /* Room for a diagonal block that every row lacks. */
+    /* A row may lack its diagonal block, which is added. */
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, A->blocks + rows, &B->columns));
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, A->blocks + rows, &staged->source));
     B->row_offsets[0] = 0;
@@ -158,7 +158,7 @@ static tess_status allocate_values(const tess_staged *staged, tess_triangle *t)
                             &t->values);
 }
 
-/* The factors' own L, whose values are taken over where they have the right type. */
+/* Makes L from the factors' own, whose values are taken over where they have the right type. */
 static tess_status split_lower(tess_staged *staged, const tess_factors *f)
 {
     tess_triangle *t = &staged->plain.lower;
@@ -172,7 +172,7 @@ static tess_status split_lower(tess_staged *staged, const tess_factors *f)
     return staged->type == TESS_F64 ? TESS_OK : allocate_values(staged, t);
 }
 
-/* The factors' U, which lies upwards as ours does, a row's blocks in the opposite order. */
+/* Makes U from the factors' own. Both store rows upwards, but a row's blocks in opposite orders. */
 static tess_status split_upper(tess_staged *staged, const tess_factors *f)
 {
     tess_triangle *t = &staged->plain.upper;
@@ -189,9 +189,9 @@ static tess_status split_upper(tess_staged *staged, const tess_factors *f)
     return allocate_values(staged, t);
 }
 
-/* `to` is the transpose of `from`: an upper triangle of a lower one, or the reverse. Rows of `from`
- * are read in the order that leaves the rows of `to` sorted as they should be: rows upwards put
- * increasing columns, rows downwards decreasing ones. */
+/* Makes `to` the transpose of `from`: an upper triangle of a lower one, or the reverse. Rows of
+ * `from` are read in the order that sorts the rows of `to`: rising places put increasing columns,
+ * falling places decreasing ones. */
 static tess_status transpose(const tess_staged *staged, const tess_triangle *from,
                              tess_triangle *to, bool from_lower)
 {

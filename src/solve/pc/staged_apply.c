@@ -1,14 +1,14 @@
 /* Threads that solve by stages.
  *
- * Threads share the rows of one stage, a parallel call each; stages too small to be worth sharing
- * are joined, and the caller's thread does them.
+ * Threads share the rows of one stage, with one parallel call per stage. Stages too small to be
+ * worth sharing are joined, and the caller's thread does them.
  */
 #include "solve/pc/staged.h"
 
-/* Bytes of factors worth a thread of their own: about the time of a parallel call. */
+/* Bytes of factors that are worth another thread: they take about the time of a parallel call. */
 enum { SHARE_BYTES = 24 << 10 };
 
-/* The threads worth using for rows first .. last-1 of a triangle. */
+/* Returns the number of threads worth using for rows first .. last-1 of a triangle. */
 static int threads_for(const tess_staged *staged, const tess_triangle *t, int64_t first,
                        int64_t last)
 {
@@ -18,7 +18,8 @@ static int threads_for(const tess_staged *staged, const tess_triangle *t, int64_
     return shares < 2 ? 1 : shares < staged->threads ? (int)shares : staged->threads;
 }
 
-/* Rows first .. last-1 dealt out to `used` of the threads by their blocks; the others get none. */
+/* Divides rows first .. last-1 among `used` of the threads by their blocks. The other threads get
+ * none. */
 static void deal_rows(const tess_staged *staged, const tess_triangle *t, int64_t first,
                       int64_t last, int used, int64_t *bounds)
 {
@@ -33,7 +34,7 @@ static void deal_rows(const tess_staged *staged, const tess_triangle *t, int64_t
     }
 }
 
-/* The phases of one sweep: stage by stage in the order of the sweep. */
+/* Makes the phases of one sweep: stage by stage in the order of the sweep. */
 static tess_status deal_sweep(tess_staged *staged, const tess_triangle *t, bool up,
                               tess_phases *phases)
 {
@@ -94,7 +95,7 @@ static void run_rows(void *arg, int share)
                                            job->bounds[share + 1]);
 }
 
-/* Phase by phase, each by as many threads as it is worth. */
+/* Runs phase by phase, each with as many threads as it is worth. */
 static void run_sweep(const tess_sweep *sweep, bool up, const tess_phases *phases)
 {
     const tess_staged *staged = sweep->staged;

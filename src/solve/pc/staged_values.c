@@ -49,7 +49,8 @@ void tess_staged_drop_values(tess_staged *staged)
 
 #define INLINE static inline __attribute__((always_inline))
 
-/* `count` doubles, which are whole blocks, to places `at` on of an array of the pc's type. */
+/* Stores `count` doubles, which are whole blocks, from double `at` on of an array of the pc's
+ * type. */
 INLINE void store(const tess_staged *staged, void *values, int64_t at, const double *from,
                   int64_t count)
 {
@@ -85,7 +86,7 @@ INLINE void transpose(double *restrict to, const double *restrict from, const in
             to[j * n + i] = from[i * n + j];
 }
 
-/* The row at a place; `block` is scratch for one block. */
+/* Fills the row at a place; `block` is scratch for one block. */
 INLINE void fill_row(tess_staged *staged, const tess_factors *f, const tess_factor_values *v,
                      int64_t place, double *block, const int32_t b)
 {
@@ -98,7 +99,7 @@ INLINE void fill_row(tess_staged *staged, const tess_factors *f, const tess_fact
         store(staged, split->lower.values, first * size, v->lower + first * size,
               (last - first) * size);
     for (int64_t k = split->upper.offsets[q]; k < split->upper.offsets[q + 1]; k++) {
-        /* D^-1 U; L^T is that already. */
+        /* The upper triangle is D^-1 U, which is L^T where factors are symmetric. */
         if (staged->symmetric)
             transpose(block, v->lower + split->upper.source[k] * size, b);
         else
@@ -107,7 +108,7 @@ INLINE void fill_row(tess_staged *staged, const tess_factors *f, const tess_fact
     }
 }
 
-/* Places first .. last-1. The commonest sizes are compiled apart. */
+/* Fills places first .. last-1. The most frequent sizes are compiled separately. */
 static void fill_rows(tess_staged *staged, const tess_factors *f, const tess_factor_values *v,
                       int64_t first, int64_t last, double *block)
 {
@@ -129,7 +130,7 @@ static void fill_rows(tess_staged *staged, const tess_factors *f, const tess_fac
 #undef CASE
 }
 
-/* Block `k` of the array `to` is the transpose of block `source` of `from`. */
+/* Sets block `k` of the array `to` to the transpose of block `source` of `from`. */
 static void transpose_block(const tess_staged *staged, const void *from, int64_t source, void *to,
                             int64_t k)
 {
@@ -147,7 +148,7 @@ static void transpose_block(const tess_staged *staged, const void *from, int64_t
         }
 }
 
-/* Blocks first .. last-1 of a triangle, each the transpose of its source in `from`. */
+/* Sets blocks first .. last-1 of a triangle, each to the transpose of its source in `from`. */
 static void transpose_blocks(const tess_staged *staged, const void *from, tess_triangle *to,
                              int64_t first, int64_t last)
 {
@@ -208,7 +209,7 @@ double tess_staged_bytes(const tess_staged *staged)
     const int64_t rows = staged->block_rows;
     const double blocks =
         (double)staged->plain.lower.offsets[rows] + (double)staged->plain.upper.offsets[rows];
-    /* Values; a column a block; two offsets and two numbers of a row. */
+    /* Values; a column per block; 16 bytes per row for offsets and row numbers. */
     return (blocks + (double)rows) * (double)tess_factor_bytes(staged->type, staged->block) +
            4 * blocks + 16 * (double)rows;
 }

@@ -1,9 +1,9 @@
 /* The space of devices that compute on the host ("cpu", "ref"): vectors and slots in plain memory.
  *
- * A pass deals out chunks of scalars, cut at multiples of the block height: small enough that what
- * one update writes is in cache for the next, large enough for long runs of each vector, and as
- * many as give every thread its share. A dot product is the sum of the chunks' sums in order,
- * whoever computed them; chunks depend on the matrix alone.
+ * Threads share the chunks of a pass, which are cut at multiples of the block height. Chunks are
+ * small enough that what one update writes is in cache for the next, large enough for long runs of
+ * each vector, and as many as give every thread its share. A dot product is the sum of the chunks'
+ * sums in order, whoever computed them. Chunks depend on the matrix alone.
  */
 #include "solve/space/cpu.h"
 
@@ -13,7 +13,7 @@ static void space_close(tess_space *space)
     tess_cpu_state *state = space->state;
     if (!state)
         return;
-    tess_cpu_receive(space); /* a failure is nobody's any more */
+    tess_cpu_receive(space); /* a failure no longer matters */
     TESS_FREE(space->ctx, state->data, state->slots, state->updates, state->sums, state->chunks,
               state);
     space->state = NULL;
@@ -33,7 +33,7 @@ static void clear_pieces(void *arg, tess_range range)
     memset(job->data + first, 0, (size_t)(tess_min(range.last * CLEAR_BYTES, job->bytes) - first));
 }
 
-/* First touch by the threads that will compute there. */
+/* First touch: the threads that will compute in the memory clear it. */
 static void clear(const tess_space *space, char *data, int64_t bytes)
 {
     tess_for_shares(space->ctx, space->plan->device->threads, tess_ceil_div(bytes, CLEAR_BYTES),
@@ -135,7 +135,7 @@ static void run_scalar(const tess_space *space, const tess_step *step, int syste
     slots[step->out] = out;
 }
 
-/* A quotient that is not finite is 0, as of reals. */
+/* Returns a / b, or 0 where that is not finite, as for reals. */
 static tess_complex divide(tess_scalar_op op, tess_complex a, tess_complex b)
 {
     const tess_complex out = tess_complex_quotient(a, b);
@@ -176,7 +176,7 @@ static __attribute__((noinline)) void run_complex_scalar(const tess_space *space
     im[step->out] = out.im;
 }
 
-/* The dot product of a step whose product does not do it. */
+/* Computes the dot product of a step whose product does not compute it. */
 static tess_status run_dot(tess_space *space, const tess_step *step, int system)
 {
     tess_update update = {
@@ -295,7 +295,8 @@ static tess_status run(tess_space *space, const tess_steps *steps, const int *sy
     for (int64_t i = 0; i < steps->count; i++) {
         const tess_step *step = &steps->step[i];
         TESS_TRY(run_step(space, steps, step, complex, systems, count));
-        /* Reading the clock takes longer than this: it is counted with the step that follows. */
+        /* Reading the clock takes longer than a scalar step, whose time counts with the next
+         * step. */
         if (step->kind == TESS_STEP_SCALAR)
             continue;
         double now = tess_seconds();
@@ -305,7 +306,7 @@ static tess_status run(tess_space *space, const tess_steps *steps, const int *sy
     return TESS_OK;
 }
 
-/* The host is here anyway: one iteration at a time. */
+/* Runs one iteration: the host is here anyway, and looks after each. */
 static tess_status advance(tess_space *space, const tess_stretch *stretch)
 {
     for (int i = 0; i < stretch->count; i++)

@@ -4,7 +4,7 @@
 #include "solve/space/pass.h"
 #include "solve/space/space.h"
 
-/* Dot products of a pass that may be summed over the parts behind other steps. */
+/* The most dot products of a pass whose sum over the parts may overlap with later steps. */
 enum { TESS_CPU_WAITING = 16 };
 
 /* How the vectors of a level are cut. */
@@ -15,7 +15,7 @@ typedef struct tess_cpu_chunks {
 typedef struct tess_cpu_state {
     char *data;
     double *slots;
-    int64_t slot_reals;       /* of a system */
+    int64_t slot_reals;       /* of one system */
     tess_cpu_update *updates; /* of the longest pass so far */
     int64_t update_capacity;
     double *sums; /* chunks * dots of the longest pass so far, of complex vectors twice */
@@ -23,7 +23,7 @@ typedef struct tess_cpu_state {
     /* Dot products whose sum over the parts is under way: the slots that wait for them. */
     double *waiting[TESS_CPU_WAITING];
     int waiting_count;
-    tess_cpu_chunks *chunks; /* one a level */
+    tess_cpu_chunks *chunks; /* one per level */
 } tess_cpu_state;
 
 static inline void *tess_cpu_vector(const tess_space *space, int v, int system)
@@ -38,9 +38,9 @@ static inline double *tess_cpu_slots(const tess_space *space, int system)
     return state->slots + system * state->slot_reals;
 }
 
-/* Slots that steps are about to read get their sums. */
+/* Writes the sums under way to the slots that wait for them, before steps read slots. */
 tess_status tess_cpu_receive(const tess_space *space);
-/* Threads for a step that moves so many bytes. */
+/* Returns the number of threads for a step that moves `bytes` bytes. */
 int tess_cpu_threads(const tess_space *space, double bytes);
 tess_status tess_cpu_pass(tess_space *space, const tess_steps *steps, const tess_step *pass,
                           int system);

@@ -2,7 +2,7 @@
  * to threads, dot products summed. */
 #include "solve/space/cpu.h"
 
-/* Below so many bytes a pass is done before other threads have woken up. */
+/* A share of fewer bytes is done before another thread has woken up. */
 enum { LEAST_SHARE_BYTES = 64 * 1024 };
 
 tess_status tess_cpu_receive(const tess_space *space)
@@ -32,7 +32,7 @@ static tess_status reserve(tess_ctx *ctx, int64_t count, size_t size, void **ite
     return TESS_OK;
 }
 
-/* Numbers become addresses and coefficients. */
+/* Binds an update: numbers of vectors and slots become addresses and coefficients. */
 static void bind_update(const tess_space *space, const tess_update *update, int system,
                         tess_cpu_update *bound)
 {
@@ -92,9 +92,9 @@ static double add_imaginary(const tess_cpu_update *dot, int64_t chunks)
     return dot->dot == TESS_DOT_REVERSED ? -sum : sum;
 }
 
-/* The dot products of a pass: its chunks' sums in order, then the parts'. The parts' numbers travel
- * together, behind the steps that follow, as far as these read no slot. Levels of a preconditioner
- * are the part's own, and so are their dot products. */
+/* Adds up the dot products of a pass: the chunks' sums in order, then the parts'. The sums over the
+ * parts travel together, and overlap with the steps that follow as far as those read no slot.
+ * Levels of a preconditioner are the part's own, and so are their dot products. */
 static tess_status add_dots(const tess_space *space, const tess_steps *steps, const tess_step *pass,
                             int system)
 {
@@ -114,7 +114,7 @@ static tess_status add_dots(const tess_space *space, const tess_steps *steps, co
             slot[space->slots] = add_imaginary(&state->updates[i], chunks);
         if (dots < TESS_CPU_WAITING)
             state->waiting[dots] = slot;
-        state->sums[dots++] = sum; /* the place of a chunk that is added already */
+        state->sums[dots++] = sum; /* in place of a chunk's sum that is added already */
     }
     const tess_backend *backend = plan->device->backend;
     if (!backend->sum || dots == 0 || pass->level > 0)

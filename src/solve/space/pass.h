@@ -15,7 +15,7 @@ typedef struct tess_cpu_update {
     double x_factor;                                          /* DIAGONAL */
     const void *x, *y;                                        /* DIAGONAL: x; DOT */
     void *out;
-    double *sum, *imaginary_sum; /* DOT: one a chunk */
+    double *sum, *imaginary_sum; /* DOT: one per chunk */
 } tess_cpu_update;
 
 /* Runs all updates on scalars first .. first+count-1. A dot leaves its part in sum[chunk]. */

@@ -1,13 +1,14 @@
 /* Opening a space on the device of a plan. */
 #include "solve/space/space.h"
 
-/* Whole blocks; an odd number of pairs of cache lines, lest all vectors meet in one set. */
+/* Returns a stride for whole blocks that is an odd multiple of 16 scalars, which are two cache
+ * lines of f64. Otherwise all vectors could meet in one set of a cache. */
 static int64_t stride_of(int64_t rows, int32_t block)
 {
     return (tess_ceil_div(tess_ceil_div(rows, block) * block, 16) | 1) * 16;
 }
 
-/* Levels and places of all vectors. */
+/* Finds the levels and the places of all vectors. */
 static tess_status lay_out(tess_space *space)
 {
     const tess_pc_own *own = &space->pc->own;
@@ -111,8 +112,8 @@ double tess_space_step_bytes(const tess_space *space, const tess_step *step, int
     return 0;
 }
 
-/* The level whose work a step is: of a product between two the finer, of a conversion the
- * preconditioner's. */
+/* Returns the level whose work a step is. A product between two levels is the finer one's, a
+ * conversion is the preconditioner's. */
 static int level_of(const tess_space *space, const tess_step *step)
 {
     if (step->kind != TESS_STEP_APPLY && step->kind != TESS_STEP_CONVERT)

@@ -21,15 +21,16 @@ typedef struct tess_stretch {
     const int *systems;
     int count;
     int64_t most;   /* iterations, 1 to space->stretch */
-    double seconds; /* return after about so long, with at least one iteration done */
-    /* One a system listed: stop when |r|^2 <= enough or >= too_much; the iterations done. */
+    double seconds; /* return after about this time, with at least one iteration done */
+    /* Per system listed: stop when |r|^2 <= enough or >= too_much; the iterations done. */
     const double *enough, *too_much;
     int64_t *done;
 } tess_stretch;
 
 /* ---- Space ---- */
 
-/* The last are the preconditioner's time again, by level of its vectors. */
+/* Kinds of time. From TESS_TIME_LEVEL on: the preconditioner's time again, by level of its
+ * vectors. */
 enum {
     TESS_TIME_SPMV,
     TESS_TIME_PC,
@@ -51,8 +52,9 @@ typedef struct tess_space_ops {
     /* All slots of one system, to and from the host. */
     tess_status (*read_slots)(tess_space *space, int system, double *to);
     tess_status (*write_slots)(tess_space *space, int system, const double *from);
-    /* Makes what lists need to run (code, say) before the first solve: `count` lists, and those of
-     * iterations; of `stretch` only the lists and stops count. NULL: nothing to be made. */
+    /* Before the first solve: makes what lists need to run, such as code. The lists are the `count`
+     * in `once`, and those of iterations; of `stretch` only the lists and stops are read. NULL:
+     * nothing has to be made. */
     tess_status (*prepare)(tess_space *space, const tess_steps *const *once, int count,
                            const tess_stretch *stretch);
     /* Runs the steps for the `count` systems listed. Adds to seconds and bytes. */
@@ -90,7 +92,7 @@ struct tess_space {
     int64_t stride; /* scalars from a system's vector to the next system's */
     int32_t block;  /* height of a block: passes cut vectors at multiples of it */
     int vectors, slots, systems;
-    tess_space_level *level; /* what is above is that of level 0 */
+    tess_space_level *level; /* those above are level 0's */
     tess_vector_place *place;
     int64_t data_bytes;         /* all vectors of all systems */
     int64_t stretch;            /* iterations of one call of advance, at most */
@@ -100,7 +102,7 @@ struct tess_space {
     double bytes;               /* all of them */
 };
 
-/* Vectors and slots for `systems` systems, where the plan's device wants them. */
+/* Allocates vectors and slots for `systems` systems, where the plan's device wants them. */
 tess_status tess_space_open(tess_plan *plan, const tess_pc *pc, int vectors, int slots, int systems,
                             tess_space *space);
 void tess_space_close(tess_space *space);

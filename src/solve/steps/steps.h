@@ -108,8 +108,8 @@ typedef struct tess_step {
     double diagonal_share, dot_share; /* the shares that DIAGONAL and DOT updates move */
     tess_scalar_op op;                /* SCALAR */
     int out, a, b;
-    bool conjugate;           /* SCALAR: b is conjugated; of COPY a */
-    tess_dot_kind dot;        /* APPLY: that of the slot, x being w */
+    bool conjugate;           /* SCALAR: b is conjugated; in a COPY, a */
+    tess_dot_kind dot;        /* APPLY: that of the slot, with w as x */
     int x, y, w, slot;        /* APPLY, PRECONDITION, CONVERT */
     struct tess_plan *plan;   /* APPLY: of B, the preconditioner's; NULL: A */
     double alpha, beta;       /* APPLY: of B */
@@ -155,20 +155,21 @@ void tess_step_precondition(tess_steps *steps, const struct tess_pc *pc, int x, 
 /* out = D x or D^T x. */
 void tess_step_diagonal(tess_steps *steps, const tess_diagonal *diagonal, int x, int out,
                         bool transpose);
-/* The same times a factor, plus up to TESS_TERMS_MAX - 1 terms, of which out may be one. */
+/* out = factor D x or factor D^T x, plus up to TESS_TERMS_MAX - 1 terms, of which out may be
+ * one. */
 void tess_step_diagonal_sum(tess_steps *steps, const tess_diagonal *diagonal, double factor, int x,
                             int out, bool transpose, int terms, const tess_term *term);
 void tess_step_combine(tess_steps *steps, int out, int terms, const tess_term *term);
 void tess_step_dot(tess_steps *steps, int slot, int x, int y);
-/* slot = v^H x, of real vectors x . v: what x has along a v of length 1. */
+/* slot = v^H x, for real vectors x . v: the component of x along a v of length 1. */
 void tess_step_project(tess_steps *steps, int slot, int x, int v);
 void tess_step_scalar(tess_steps *steps, tess_scalar_op op, int out, int a, int b);
-/* The same with the conjugate of b, or of the a of a COPY. */
+/* The same with the conjugate of b, or of a in a COPY. */
 void tess_step_scalar_conjugate(tess_steps *steps, tess_scalar_op op, int out, int a, int b);
 /* Counts the traffic of every pass; returns the status of the building. */
 tess_status tess_steps_finish(tess_steps *steps);
 
-/* out = a x + b y with slots as coefficients, the commonest of combinations. */
+/* out = a x + b y with slots as coefficients, the most frequent combination. */
 static inline void tess_step_sum(tess_steps *steps, int out, double fx, int sx, int x, double fy,
                                  int sy, int y)
 {
@@ -191,10 +192,10 @@ static inline void tess_step_copy(tess_steps *steps, int out, int x)
 
 /* ---- Iterations without the host ---- */
 
-/* When a device that runs several iterations by itself must let the host look, beside |r|. It may
- * stop too early but never too late: the method's own check decides. */
+/* Conditions beside |r| under which a device that runs several iterations by itself must let the
+ * host look. It may stop too early but never too late: the method's own check decides. */
 typedef enum tess_stop_kind {
-    TESS_STOP_NOT_POSITIVE, /* of slot a */
+    TESS_STOP_NOT_POSITIVE, /* slot a is not positive */
     TESS_STOP_ZERO,         /* slot a is 0 or not finite */
     TESS_STOP_SMALL         /* a / b is less than 1e-29 of the largest so far */
 } tess_stop_kind;

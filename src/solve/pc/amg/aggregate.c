@@ -102,7 +102,7 @@ static int domain_of(const walk *w, int64_t row)
     return domain;
 }
 
-/* The strongest neighbour that has a group; -1: there is none. */
+/* Returns the strongest neighbour that has a group; -1: there is none. */
 static int64_t strongest(const walk *w, int64_t row)
 {
     int64_t best = -1;
@@ -129,8 +129,8 @@ static void number_groups(const walk *w, int32_t *first)
     first[w->domains] = next;
 }
 
-/* Round 2: which group a row left over joins. Only groups of round 1 count, so the result does not
- * depend on the order of rows. */
+/* Round 2: finds the group that each row left over joins. Only groups of round 1 count, so the
+ * result does not depend on the order of rows. */
 static void join(void *arg, tess_range range)
 {
     const walk *w = arg;
@@ -208,7 +208,7 @@ static void number_all(tess_ctx *ctx, walk *w)
     tess_for(ctx, w->domains - 1, number_rest, w);
 }
 
-/* How far the blocks of a row reach from the diagonal: the mean over some rows. */
+/* Returns how far the blocks of a row reach from the diagonal: the mean over some rows. */
 static int64_t mean_reach(const tess_matrix *A)
 {
     const int64_t step = A->block_rows / SAMPLES + 1;

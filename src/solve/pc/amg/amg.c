@@ -38,8 +38,8 @@ static tess_status choose(tess_plan *plan, const tess_pc *pc, tess_amg *amg)
     amg->smoother = options->smoother != TESS_SMOOTHER_AUTO ? options->smoother
                     : amg->symmetric                        ? TESS_SMOOTHER_CHEBYSHEV
                                                             : TESS_SMOOTHER_ILU0;
-    /* A degree more saves a third of the iterations and adds two products to three. With scalars it
-     * does not pay: vectors weigh as much as the matrix. */
+    /* One degree more saves a third of the iterations and adds two products to three. With scalars
+     * it does not pay: vectors weigh as much as the matrix. */
     const bool chebyshev = amg->smoother == TESS_SMOOTHER_CHEBYSHEV;
     amg->degree = options->degree > 0                           ? options->degree
                   : chebyshev && plan->matrix->block_height > 1 ? 2
@@ -84,7 +84,7 @@ static void write_times(tess_amg *amg)
     tess_append(amg->text, sizeof amg->text, "\n");
 }
 
-/* Writes the description: two lines about all levels, one a level and one about the times. */
+/* Writes the description: two lines about all levels, one per level and one about the times. */
 static void write_text(tess_amg *amg)
 {
     static const char *const cycles[TESS_CYCLES] = {"", "V", "W", "K"};
@@ -114,8 +114,8 @@ static void write_text(tess_amg *amg)
     write_times(amg);
 }
 
-/* Of a part: the plan of its own block, on which all levels stand. Its products take vectors where
- * the solver has them. */
+/* Of a part: replaces *plan by the plan of its own block, from which all levels are made. The
+ * products of that plan must take vectors where the solver has them. */
 static tess_status take_block(tess_plan **plan)
 {
     tess_plan *block = (*plan)->block;

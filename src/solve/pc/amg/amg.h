@@ -76,12 +76,12 @@ typedef struct tess_aggregates {
 } tess_aggregates;
 
 /* What the modes of the finest level are made of: the caller's, rigid motions of coordinates, or
- * one constant a component. The arrays are the caller's and only read while levels are built. */
+ * one constant per component. The arrays are the caller's and only read while levels are built. */
 typedef struct tess_mode_source {
-    int32_t count, block;      /* modes; scalars a block row, and coordinates of it */
+    int32_t count, block;      /* modes; scalars, and coordinates, per block row */
     int64_t rows, nodes;       /* scalar rows without padding; block rows */
     const double *given;       /* `count` columns of `rows` scalars; NULL: none */
-    const double *coordinates; /* `block` a block row; NULL: none */
+    const double *coordinates; /* `block` per block row; NULL: none */
     double centre[3];          /* of the coordinates */
 } tess_mode_source;
 
@@ -89,12 +89,12 @@ typedef struct tess_amg_level {
     tess_matrix *A; /* f64; level 0: the plan's, or a copy of it in f64 */
     bool owns_A;
     bool elsewhere;  /* A's values are on the device, those here are not set or old */
-    float *strength; /* one a block; 0: weak or on the diagonal; < 0: strong for its row alone */
+    float *strength; /* one per block; 0: weak or on the diagonal; < 0: strong for its row alone */
     bool all_strong; /* every block off the diagonal is strong, and the diagonal is stored */
     tess_aggregates aggregates;
-    tess_matrix *tentative;  /* orthonormal modes of each group: at most one block a row. Where the
-                                device made them it has no values, and `dead` is NULL */
-    bool *dead;              /* one a coarse scalar row: on its group the mode depends on others */
+    tess_matrix *tentative;  /* orthonormal modes of each group: at most one block per row. Where
+                              * the device made them it has no values, and `dead` is NULL */
+    bool *dead;              /* per coarse scalar row: its mode depends on others on the group */
     tess_matrix *filtered;   /* A without weak blocks; NULL where all are strong */
     bool plain;              /* the tentative prolongator is the prolongator, P */
     tess_matrix *P, *R, *AP; /* f64 */
@@ -145,31 +145,31 @@ typedef struct tess_amg {
 /* ---- strength.c ---- */
 
 /* Fills level->strength: |A_ij| / sqrt(|A_ii| |A_jj|) in the Frobenius norm. It is 0 where |A_ij|
- * is less than `threshold` times the largest of row i, and negative where it is less than that of
- * row j alone. Such a row follows row j, but row j does not depend on it: beside a jump of
- * coefficients. */
+ * is less than `threshold` times the largest of row i, and negative where it is less only than
+ * `threshold` times the largest of row j. Row i then follows row j, but row j does not depend on
+ * row i: beside a jump of coefficients. */
 tess_status tess_amg_strength(tess_ctx *ctx, double threshold, tess_amg_level *level);
-/* level->filtered: A without its weak blocks, which are added to the diagonal (scalars: such that
- * A times the first mode stays). The first function
- * makes the pattern, the second one fills in values. */
+/* level->filtered: A without its weak blocks, which are added to the diagonal. Weak scalars are
+ * weighted, so that A times the first mode stays the same. The first function makes the pattern,
+ * the second one fills in values. */
 tess_status tess_amg_filter(tess_ctx *ctx, tess_amg_level *level);
 void tess_amg_filter_values(tess_ctx *ctx, tess_amg_level *level);
 
 /* ---- aggregate.c ---- */
 
-/* The groups of a level whose strengths are there. They depend on the number of domains that its
- * rows are cut into: tess_amg_domains says how many, at most TESS_AMG_DOMAINS. */
+/* Makes the groups of a level whose strengths are known. They depend on the number of domains that
+ * its rows are cut into. tess_amg_domains returns that number, at most TESS_AMG_DOMAINS. */
 tess_status tess_amg_aggregate(tess_ctx *ctx, const tess_amg_level *level, int domains,
                                tess_aggregates *out);
 int tess_amg_domains(const tess_matrix *A);
-/* The first row of a domain. */
+/* Returns the first row of a domain. */
 int64_t tess_amg_domain_row(int64_t rows, int domains, int domain);
 void tess_aggregates_free(tess_ctx *ctx, tess_aggregates *aggregates);
 
 /* ---- modes.c ---- */
 
 tess_status tess_amg_find_modes(const tess_pc *pc, const tess_matrix *A, tess_mode_source *source);
-/* Makes them: `count` columns of nodes * block scalars. */
+/* Makes the modes: `count` columns of nodes * block scalars. */
 tess_status tess_amg_make_modes(tess_ctx *ctx, const tess_mode_source *source, double **out);
 
 /* ---- tentative.c ---- */
@@ -178,9 +178,9 @@ tess_status tess_amg_make_modes(tess_ctx *ctx, const tess_mode_source *source, d
 tess_status tess_amg_tentative_pattern(tess_ctx *ctx, int32_t modes, tess_amg_level *level);
 /* Fills in its values and makes level->dead from level->modes, and the modes of the next level. */
 tess_status tess_amg_tentative(tess_ctx *ctx, tess_amg_level *level, double **coarse_modes);
-/* A level's modes come to the host. */
+/* Copies a level's modes to the host, or makes them there. */
 tess_status tess_amg_need_modes(const tess_amg *amg, tess_amg_level *level);
-/* The same of a level of the hierarchy, whose modes come to the host. */
+/* tess_amg_tentative for a level of the hierarchy, whose modes are brought to the host first. */
 tess_status tess_amg_tentative_on_host(const tess_amg *amg, tess_amg_level *level);
 
 /* ---- prolong.c ---- */
@@ -194,7 +194,7 @@ tess_status tess_amg_prolong(tess_ctx *ctx, tess_amg_level *level);
 
 /* ---- lanczos.c ---- */
 
-/* level->largest, by a few steps of Lanczos' method with a plan of A, which may be a device's.
+/* Finds level->largest by a few steps of Lanczos' method with a plan of A, which may be a device's.
  * Where the plan is not f64, the device's own A is used or a plan on the host is made. */
 tess_status tess_amg_largest(tess_amg *amg, tess_plan *plan, tess_amg_level *level);
 
@@ -205,8 +205,8 @@ tess_status tess_amg_smoother_of(const tess_pc *pc, const tess_amg *amg, tess_am
 
 /* ---- restrict.c ---- */
 
-/* The first function makes the pattern of level->R and R_from from P's, the second one R's values.
- */
+/* The first function makes the pattern of level->R, and R_from, from that of P. The second one
+ * fills in R's values. */
 tess_status tess_amg_restrict(tess_ctx *ctx, tess_amg_level *level);
 void tess_amg_restrict_values(tess_ctx *ctx, tess_amg_level *level);
 /* Gives dead rows of the coarse matrix, which are 0, a diagonal: the largest of their block. That
@@ -215,10 +215,11 @@ void tess_amg_revive(tess_ctx *ctx, const tess_amg_level *level, tess_matrix *co
 
 /* ---- bottom.c ---- */
 
-/* A dense matrix of blocks, its values uninitialised. */
+/* Makes a dense matrix of blocks, whose values are not initialised. */
 tess_status tess_amg_dense_pattern(tess_ctx *ctx, int64_t rows, int32_t block, tess_matrix **out);
-/* B's values, whose pattern is dense: the inverse of A. Where A is singular, a generalised inverse
- * (bottom.c) or, if A is not symmetric, the inverse of a matrix nearby. *pivot: as below, or 1. */
+/* Fills B, whose pattern is dense, with the inverse of A. Where A is singular: with a generalised
+ * inverse (bottom.c) or, if A is not symmetric, with the inverse of a matrix nearby. *pivot: what
+ * tess_amg_invert_dense returns, or 1. */
 tess_status tess_amg_invert_bottom(tess_ctx *ctx, const tess_matrix *A, bool symmetric,
                                    tess_matrix *B, double *pivot);
 /* Inverts a dense symmetric n x n matrix, column-major, in place, and returns the least pivot that
@@ -231,30 +232,34 @@ double tess_amg_invert_dense(tess_ctx *ctx, double *a, int64_t n, double *work);
 tess_status tess_amg_build(tess_plan *plan, tess_pc *pc, tess_amg *amg);
 tess_status tess_amg_update(tess_plan *plan, tess_pc *pc, tess_amg *amg);
 void tess_amg_clear(tess_amg *amg);
-/* The host goes on with the level, and has its inverse diagonal. */
+/* Lets the host go on with the level: the device frees its state, and the host gets the inverse
+ * diagonal. */
 tess_status tess_amg_leave_device(tess_amg *amg, tess_amg_level *level);
-/* What the device cannot do is the host's. Its reason is logged. */
+/* Hands the level to the host where `status` is TESS_ERR_UNSUPPORTED, and logs the reason. Returns
+ * any other status. */
 tess_status tess_amg_or_host(tess_amg *amg, tess_amg_level *level, const tess_kept_error *kept,
                              tess_status status);
-/* A's values of a level come to the host, where they are not there yet; then its inverse diagonal.
- */
+/* Bring a level's values of A, or its inverse diagonal, to the host, where they are not there
+ * yet. */
 tess_status tess_amg_need_values(const tess_amg *amg, tess_amg_level *level);
 tess_status tess_amg_need_inverse(const tess_amg *amg, tess_amg_level *level);
-/* Stored scalars of all levels over those of the finest. */
+/* Returns the stored scalars of all levels over those of the finest. */
 double tess_amg_complexity(const tess_amg *amg);
 
 /* ---- coarsen.c ---- */
 
-/* Groups, patterns and numbers of a level; next->A is NULL where it does not pay. */
+/* Makes the groups, patterns and numbers of a level. next->A stays NULL where that does not pay. */
 tess_status tess_amg_coarsen(const tess_pc *pc, tess_amg *amg, double threshold,
                              tess_amg_level *level, tess_amg_level *next);
-/* New numbers in the same patterns. A device that has the patterns keeps its numbers to itself. */
+/* Computes new numbers in the same patterns. A device that has the patterns keeps its numbers to
+ * itself. */
 tess_status tess_amg_coarsen_values(const tess_pc *pc, tess_amg *amg, tess_amg_level *level,
                                     tess_amg_level *next);
-/* The patterns of level->P and AP where they are not there, R and the coarse matrix. */
+/* Makes the patterns of R and the coarse matrix, and those of level->P and AP where they do not
+ * exist. */
 tess_status tess_amg_patterns(tess_ctx *ctx, tess_amg_level *level, tess_matrix **coarse);
-/* TESS_ERR_UNSUPPORTED where A P has so many `blocks` that a smoothed P would make the coarse
- * matrix dense: the level is to be plain, and is marked so. */
+/* Fails with TESS_ERR_UNSUPPORTED, and marks the level as plain, where A P has so many `blocks`
+ * that a smoothed P would make the coarse matrix dense. */
 tess_status tess_amg_check_fill(tess_ctx *ctx, tess_amg_level *level, int64_t blocks);
 
 /* ---- plans.c ---- */
@@ -263,10 +268,11 @@ tess_status tess_amg_check_fill(tess_ctx *ctx, tess_amg_level *level, int64_t bl
  * level. */
 tess_status tess_amg_put_matrix(tess_plan *plan, const tess_pc *pc, tess_amg *amg,
                                 tess_amg_level *level);
-/* All else that cycles need of the levels. */
+/* Makes or updates all else that cycles need of the levels. */
 tess_status tess_amg_put_levels(const tess_pc *pc, tess_amg *amg);
-/* Makes the plans of P and R without values, where the device has their values and there are none
- * yet. tess_amg_put_levels fills them in, and makes those that cannot be made so. */
+/* Makes the plans of P and R without values, where the device has the values and there are no plans
+ * yet. tess_amg_put_levels fills the values in, and makes the plans that need values from the
+ * start. */
 tess_status tess_amg_plan_transfers(const tess_pc *pc, tess_amg *amg, tess_amg_level *level);
 
 /* ---- amg.c ---- */

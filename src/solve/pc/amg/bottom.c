@@ -51,7 +51,7 @@ typedef struct inversion {
     int64_t n, rank;
 } inversion;
 
-/* From so many columns on, threads save time. */
+/* From this many columns on, threads save time. */
 enum { LARGE = 128 };
 
 /* Runs columns 0..count-1 on all threads, or on the calling thread where there are few. */
@@ -94,7 +94,7 @@ static int64_t factor(inversion *s)
     return n;
 }
 
-/* Columns of the inverse of the factor's leading rank x rank part. */
+/* Computes columns of the inverse of the factor's leading rank x rank part. */
 static void invert_columns(void *arg, tess_range range)
 {
     const inversion *s = arg;
@@ -113,7 +113,8 @@ static void invert_columns(void *arg, tess_range range)
     }
 }
 
-/* Columns of A^-1 = L^-T L^-1 down to the diagonal, and their mirror, in the original order. */
+/* Computes columns of A^-1 = L^-T L^-1 down to the diagonal, and their mirror, in the original
+ * order. */
 static void multiply_columns(void *arg, tess_range range)
 {
     const inversion *s = arg;
@@ -197,8 +198,8 @@ tess_status tess_amg_dense_pattern(tess_ctx *ctx, int64_t rows, int32_t block, t
     return TESS_OK;
 }
 
-/* The values of B, whose pattern is dense, from a column-major matrix of n rows. Its padding
- * becomes 0. */
+/* Fills in the values of B, whose pattern is dense, from a column-major matrix of n rows. B's
+ * padding becomes 0. */
 static void put_dense(const double *dense, int64_t n, tess_matrix *B)
 {
     const int32_t b = B->block_height;

@@ -1,5 +1,5 @@
 /* From one level to the next: groups, the tentative prolongator, the patterns of P, A P, R and the
- * coarse matrix, and their numbers, which new values of A change alone. */
+ * coarse matrix, and their numbers. New values of A change only the numbers. */
 #include "solve/pc/amg/device.h"
 
 #include "core/threads.h"
@@ -8,15 +8,15 @@
 /* A coarse level with more than this share of the finer level's rows is not made. */
 static const double least_gain = 0.8;
 
-/* Products of blocks in A P, and blocks of A P, that a block of A may come to. On meshes they are
- * at most 5 and 1.3. With a few long rows, or with neighbours that do not know each other, a
- * smoothed prolongator would make the coarse matrix dense. Such a level has the tentative one,
- * whose coarse matrix has no more blocks than A. */
+/* The most products of blocks in A P, and the most blocks of A P, per block of A. On meshes they
+ * are at most 5 and 1.3. With a few long rows, or with neighbours that are not coupled with each
+ * other, a smoothed prolongator would make the coarse matrix dense. Such a level takes the
+ * tentative prolongator, whose coarse matrix has no more blocks than A. */
 static const double most_products = 40, most_blocks = 3;
-/* The same where only A's rows are known: each neighbour is in a group of its own. */
+/* The most products where only A's rows are known: each neighbour counts as a group of its own. */
 static const double most_neighbours = 300;
 
-/* ---- Numbers, in patterns that are there ---- */
+/* ---- Numbers, in patterns that exist ---- */
 
 /* Computes P, R and the coarse matrix on the host. A plain prolongator does not depend on A's
  * values. */
@@ -33,7 +33,7 @@ static tess_status compute_on_host(tess_amg *amg, tess_amg_level *level, tess_ma
     return TESS_OK;
 }
 
-/* The values that the host needs, and those of the matrix without weak blocks. */
+/* Brings the values that the host needs, and fills in those of the matrix without weak blocks. */
 static tess_status filter_values(tess_amg *amg, tess_amg_level *level)
 {
     if (level->device && amg->device->backend->multigrid->filters(level->device))
@@ -47,7 +47,7 @@ static tess_status filter_values(tess_amg *amg, tess_amg_level *level)
     return TESS_OK;
 }
 
-/* The host plans P and R while the device computes. */
+/* Computes the numbers on the device, while the host plans P and R. */
 static tess_status compute_on_device(const tess_pc *pc, tess_amg *amg, tess_amg_level *level)
 {
     const tess_amg_device_ops *ops = amg->device->backend->multigrid;
@@ -76,7 +76,7 @@ static tess_status pattern_of_P(tess_ctx *ctx, tess_amg_level *level)
     return level->P ? TESS_OK : tess_multiply_pattern(ctx, A, level->tentative, &level->P);
 }
 
-/* Whether P is to be tentative after all, as A P has too many blocks. */
+/* Returns whether P has to be the tentative prolongator after all, as A P has too many blocks. */
 static bool fills(const tess_amg_level *level, int64_t blocks)
 {
     return !level->plain && (double)blocks > most_blocks * (double)level->A->blocks;
@@ -101,7 +101,7 @@ tess_status tess_amg_patterns(tess_ctx *ctx, tess_amg_level *level, tess_matrix 
     return tess_multiply_pattern(ctx, level->R, level->AP, coarse);
 }
 
-/* P is the tentative prolongator, on the host. */
+/* Makes P the tentative prolongator, on the host. */
 static tess_status take_tentative(tess_amg *amg, tess_amg_level *level)
 {
     tess_matrix_destroy(level->P);
@@ -111,7 +111,7 @@ static tess_status take_tentative(tess_amg *amg, tess_amg_level *level)
     return tess_matrix_to_type(amg->ctx, level->tentative, TESS_F64, &level->P);
 }
 
-/* P of a plain hierarchy, and the pattern of what P is smoothed with. */
+/* Makes P in a plain hierarchy, else the pattern of the matrix that P is smoothed with. */
 static tess_status begin_patterns(tess_amg *amg, tess_amg_level *level)
 {
     if (amg->plain)
@@ -123,7 +123,7 @@ struct factors {
     const tess_matrix *A, *B;
 };
 
-/* Products of blocks in some rows of A B. */
+/* Counts the products of blocks in some rows of A B. */
 static int64_t count_products(const void *from, tess_range rows)
 {
     const struct factors *f = from;
@@ -135,7 +135,7 @@ static int64_t count_products(const void *from, tess_range rows)
     return count;
 }
 
-/* Whether A B has more than so many products of blocks, a block of A. */
+/* Returns whether A B has more than `most` products of blocks per block of A. */
 static bool is_long_product(tess_ctx *ctx, const tess_matrix *A, const tess_matrix *B, double most)
 {
     const int64_t count =
@@ -143,7 +143,8 @@ static bool is_long_product(tess_ctx *ctx, const tess_matrix *A, const tess_matr
     return (double)count > most * (double)A->blocks;
 }
 
-/* P on the host, smoothed in pattern where that leaves the coarse matrix sparse. */
+/* Makes P on the host: the pattern of a smoothed P where that leaves the coarse matrix sparse, else
+ * the tentative prolongator. */
 static tess_status choose_P(tess_amg *amg, tess_amg_level *level)
 {
     if (level->plain) /* all levels are, or the device saw this one fill */
@@ -163,7 +164,7 @@ static tess_status patterns_on_host(tess_amg *amg, tess_amg_level *level, tess_m
     return tess_amg_patterns(amg->ctx, level, coarse);
 }
 
-/* The tentative prolongator is there. */
+/* Makes the patterns, once the tentative prolongator is made. */
 static tess_status make_patterns(tess_amg *amg, tess_amg_level *level, tess_matrix **coarse)
 {
     const tess_kept_error kept = tess_error_keep(amg->ctx);
@@ -180,7 +181,7 @@ static tess_status make_patterns(tess_amg *amg, tess_amg_level *level, tess_matr
     return TESS_OK;
 }
 
-/* Patterns and numbers of scalars on the host: products have both from one walk. */
+/* Makes patterns and numbers of scalars on the host: products have both from one walk. */
 static tess_status multiply_scalars(tess_amg *amg, tess_amg_level *level, tess_matrix **coarse)
 {
     tess_ctx *ctx = amg->ctx;
@@ -219,7 +220,7 @@ static tess_status make_tentative(tess_amg *amg, tess_amg_level *level)
     return TESS_OK;
 }
 
-/* Strengths are there. */
+/* Makes the groups, once strengths are known. */
 static tess_status find_groups(tess_amg *amg, tess_amg_level *level)
 {
     bool made = false;

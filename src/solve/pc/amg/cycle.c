@@ -25,15 +25,16 @@
  */
 #include "solve/pc/amg/amg.h"
 
-/* The polynomial is small between 1 / spread and 1. D is scaled so that the largest eigenvalue of
- * D^-1 A is at most about 1 (plans.c). What lies below 1 / spread is left to the coarse level. */
+/* The polynomial reduces error components with eigenvalues between 1 / spread and 1. D is scaled so
+ * that the largest eigenvalue of D^-1 A is at most about 1 (plans.c). Eigenvalues below 1 / spread
+ * are left to the coarse level. */
 static const double spread = 8;
 
-/* The most visits of a level in one cycle; coarser levels are then visited as often as it. */
+/* The most visits of a level in one cycle. Levels below it are then visited as often. */
 enum { VISITS_MOST = 16 };
 
-/* Slots of a K-cycle: two a level, which it keeps while it visits coarser ones, then slots that all
- * levels share. */
+/* Slots of a K-cycle: two per level, which are kept while coarser levels are visited, then slots
+ * that all levels share. */
 enum { K_RHO, K_STEP, K_LEVEL_SLOTS };
 enum { K_GAMMA, K_BETA, K_SHARE, K_SECOND, K_SLOTS };
 
@@ -81,8 +82,8 @@ static bool is_bottom(const cycle *c, int level)
     return level + 1 == c->amg->levels && c->amg->bottom;
 }
 
-/* One of the polynomial's corrections, f d + g D^-1 r, becomes d and is added to x. Where nobody
- * reads d afterwards (`last`) it is added to x alone. */
+/* Makes one of the polynomial's corrections, f d + g D^-1 r, the new d, and adds it to x. Where no
+ * later step reads d (`last`) the correction is only added to x. */
 static void correct(const cycle *c, int level, double f, double g, int x, bool last)
 {
     const int r = vector(c, level, AMG_R), d = vector(c, level, AMG_D);
@@ -97,8 +98,8 @@ static void correct(const cycle *c, int level, double f, double g, int x, bool l
     tess_step_sum(c->steps, x, 1, TESS_ONE, x, 1, TESS_ONE, d);
 }
 
-/* Adds the polynomial's corrections to x, or sets x to them (`start`): x is written when the second
- * of them is made. d is the last correction unless nobody reads it (`last`). */
+/* Adds the polynomial's corrections to x, or sets x to them (`start`): x is then written when the
+ * second correction is made. d is the last correction, unless no later step reads it (`last`). */
 static void polynomial(const cycle *c, int level, int x, bool start, bool last)
 {
     const tess_amg_level *l = level_of(c, level);
@@ -140,8 +141,8 @@ static void sweeps(const cycle *c, int level, int x, bool start)
 }
 
 /* Runs the smoother on x. `from`: the residual before, which is copied to r where it is another
- * vector. `start`: x is 0 before; otherwise d is added to x first. `last`: nobody reads d
- * afterwards. */
+ * vector. `start`: x is 0 before; otherwise d is added to x first. `last`: no later step reads
+ * d. */
 static void smooth(const cycle *c, int level, int from, int x, bool start, bool last)
 {
     const int r = vector(c, level, AMG_R), d = vector(c, level, AMG_D);
@@ -159,7 +160,7 @@ static void smooth(const cycle *c, int level, int from, int x, bool start, bool 
 static void solve_below(const cycle *c, int level, int visits, int x);
 
 /* x = one cycle of this level and the coarser ones, for the right-hand side `from`. `residual`: r
- * is the residual afterwards. `visits`: how often a cycle visits this level. */
+ * has to be the residual afterwards. `visits`: how often a cycle visits this level. */
 static void descend(const cycle *c, int level, int visits, int from, int x, bool residual)
 {
     const tess_amg_level *l = level_of(c, level);
@@ -221,7 +222,7 @@ static void iterate_twice(const cycle *c, int level, int visits, int x)
     tess_step_sum(s, x, 1, second, x, 1, step, first);
 }
 
-/* x, a vector of `level`, becomes the correction by the coarser levels for the residual in r. */
+/* Sets x, a vector of `level`, to the correction by the coarser levels for the residual in r. */
 static void solve_below(const cycle *c, int level, int visits, int x)
 {
     const tess_amg_level *l = level_of(c, level);

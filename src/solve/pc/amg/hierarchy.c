@@ -81,8 +81,8 @@ tess_status tess_amg_or_host(tess_amg *amg, tess_amg_level *level, const tess_ke
     return tess_amg_leave_device(amg, level);
 }
 
-/* The device takes the level, unless it has no room for it or no kernel. Factors of a level and
- * plain prolongators are made on the host. */
+/* Places the level on the device, unless that has no room or no kernel for it. Hierarchies with
+ * factors as smoothers, and those with plain prolongators, are made on the host. */
 static tess_status place_level(tess_amg *amg, tess_plan *plan, tess_amg_level *level)
 {
     const tess_amg_device_ops *ops = amg->device->backend->multigrid;
@@ -96,7 +96,7 @@ static tess_status place_level(tess_amg *amg, tess_plan *plan, tess_amg_level *l
     return TESS_OK;
 }
 
-/* ---- Numbers of one level, in patterns that are there ---- */
+/* ---- Numbers of one level, in patterns that exist ---- */
 
 tess_status tess_amg_need_values(const tess_amg *amg, tess_amg_level *level)
 {
@@ -116,7 +116,7 @@ tess_status tess_amg_need_values(const tess_amg *amg, tess_amg_level *level)
     return TESS_OK;
 }
 
-/* The device and the host round differently, so both have the host's afterwards. */
+/* The device and the host round differently, so both use the host's inverse afterwards. */
 tess_status tess_amg_need_inverse(const tess_amg *amg, tess_amg_level *level)
 {
     if (!level->inverse_elsewhere)
@@ -140,7 +140,8 @@ static tess_status invert_diagonal(tess_amg *amg, tess_amg_level *level)
     return level->device ? TESS_OK : tess_amg_invert_diagonal(amg->ctx, level);
 }
 
-/* Inverse diagonal and eigenvalue of a level, from A's numbers; `plan` is the finest level's. */
+/* Computes the inverse diagonal and the eigenvalue of a level from A's numbers; `plan` is the
+ * finest level's. */
 static tess_status measure(tess_amg *amg, tess_plan *plan, tess_amg_level *level)
 {
     tess_plan *own = level == amg->level ? plan : level->plan;
@@ -161,9 +162,10 @@ static int64_t unknowns(const tess_matrix *A)
     return A->block_rows * A->block_height;
 }
 
-/* Pivots of a matrix with a diagonal of ones that are no larger than rounding errors: those of the
- * sweeps in f64 or, where the inverse is stored in f32, those of its numbers. These are up to
- * 1 / pivot, and errors of the size of its least eigenvalue, about 1, would make it indefinite. */
+/* Returns the largest pivot of a matrix with a diagonal of ones that may be a rounding error: one
+ * of the sweeps in f64 or, where the inverse is stored in f32, one of the inverse's numbers. Those
+ * are up to 1 / pivot. Errors of the size of the inverse's least eigenvalue, about 1, would make it
+ * indefinite. */
 static double least_pivot(const tess_pc *pc, int64_t rows)
 {
     const double sweeps = 64 * (double)rows * DBL_EPSILON;
@@ -191,7 +193,7 @@ static tess_status invert_on_device(const tess_pc *pc, tess_amg *amg, bool *made
     return TESS_OK;
 }
 
-/* The host's inverse of the last level's matrix. */
+/* Makes the inverse of the last level's matrix on the host. */
 static tess_status invert_on_host(const tess_pc *pc, tess_amg *amg)
 {
     tess_amg_level *last = &amg->level[amg->levels - 1];

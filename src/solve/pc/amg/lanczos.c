@@ -15,7 +15,7 @@ enum { STEPS = 8, CHUNKS = 64 };
 
 /* ---- The tridiagonal matrix ---- */
 
-/* Eigenvalues of the tridiagonal matrix above x, by the signs of its leading minors. */
+/* Counts the eigenvalues of the tridiagonal matrix above x, by the signs of its leading minors. */
 static int above(const double *diagonal, const double *square, int n, double x)
 {
     int count = 0;
@@ -83,7 +83,7 @@ typedef struct lanczos {
     double factor, part[CHUNKS]; /* alpha or beta; partial sums */
 } lanczos;
 
-/* Sums by chunks, in order. */
+/* Adds up the chunks' sums in order. */
 static double sum_of(const lanczos *s)
 {
     double sum = 0;
@@ -136,8 +136,8 @@ static tess_status advance(void *vectors, double alpha, double *rz)
     return TESS_OK;
 }
 
-/* Random numbers, each with the root of its diagonal's size: every row then has the same share of
- * the norm that D gives, however far apart the sizes of rows are. */
+/* Sets r to random numbers, each times the root of its diagonal's size. Every row then has the same
+ * share of the norm that D gives, however far apart the sizes of rows are. */
 static void begin_range(void *arg, tess_range range)
 {
     const lanczos *s = arg;

@@ -19,7 +19,7 @@ static void clear(const making *m, tess_range nodes)
                (size_t)((nodes.last - nodes.first) * b) * sizeof *m->modes);
 }
 
-/* One constant a component: mode c is 1 in component c of every block row. */
+/* One constant per component: mode c is 1 in component c of every block row. */
 static void constants(void *arg, tess_range nodes)
 {
     const making *m = arg;
@@ -91,7 +91,7 @@ static void add_chunks(void *arg, tess_range chunks)
 }
 
 /* Finds the centre of the coordinates: rotations about it are nearly orthogonal to translations.
- * The number of chunks that are summed apart does not depend on threads. */
+ * The number of chunks that are summed separately does not depend on threads. */
 static void find_centre(tess_ctx *ctx, tess_mode_source *s)
 {
     struct add_chunks job = {.source = s};

@@ -131,7 +131,7 @@ static planned plan_of(tess_amg_level *level, tess_amg_matrix which)
     return all[which];
 }
 
-/* The matrix's values come to the host. `values` are where the device has them. */
+/* Brings the matrix's values to the host. `values`: their address on the device. */
 static tess_status bring_values(const tess_amg *amg, tess_amg_level *level, const planned *m,
                                 const void *values)
 {
@@ -141,8 +141,8 @@ static tess_status bring_values(const tess_amg *amg, tess_amg_level *level, cons
         amg->device, m->from->values, values, (size_t)tess_matrix_stored(m->from) * sizeof(double));
 }
 
-/* The plan of a matrix whose values are on the device, without them. None is made where the device
- * cannot fill its storage. */
+/* Makes a plan without values for a matrix whose values are on the device. No plan is made where
+ * the device cannot fill its storage. */
 static tess_status need_bare(const tess_amg *amg, const tess_pc *pc, const planned *m)
 {
     if (*m->plan)
@@ -208,7 +208,7 @@ tess_status tess_amg_put_matrix(tess_plan *plan, const tess_pc *pc, tess_amg *am
     return TESS_OK;
 }
 
-/* The plan of P or R, which the level's device has or the host. */
+/* Makes or updates the plan of P or R, whose values the level's device has, or else the host. */
 static tess_status put_transfer(tess_amg *amg, const tess_pc *pc, tess_amg_level *level,
                                 tess_amg_matrix which)
 {
@@ -221,7 +221,7 @@ static tess_status put_transfer(tess_amg *amg, const tess_pc *pc, tess_amg_level
     return TESS_OK;
 }
 
-/* The plan of the bottom's inverse. */
+/* Makes or updates the plan of the bottom's inverse. */
 static tess_status put_bottom(const tess_pc *pc, tess_amg *amg)
 {
     const tess_backend *backend = amg->device->backend;
@@ -237,7 +237,7 @@ static tess_status put_bottom(const tess_pc *pc, tess_amg *amg)
     return put_plan(amg->device, pc, m.from, m.copy, m.plan);
 }
 
-/* What the cycle needs beside A's plan. */
+/* Makes or updates what the cycle needs beside A's plan. */
 static tess_status put_level(const tess_pc *pc, tess_amg *amg, int i)
 {
     tess_amg_level *level = &amg->level[i];

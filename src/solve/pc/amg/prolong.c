@@ -21,7 +21,7 @@ static void get_diagonal(const tess_matrix *A, int64_t row, double *block)
 
 struct invert_blocks {
     const tess_amg_level *level;
-    double *scratch; /* `room` numbers a share */
+    double *scratch; /* `room` numbers per share */
     int64_t room;
 };
 
@@ -80,7 +80,7 @@ double tess_amg_omega(const tess_amg_level *level)
     return 4.0 / 3 / level->largest;
 }
 
-/* The rows of A times the tentative prolongator become those of P. */
+/* Turns the rows of A times the tentative prolongator into those of P. */
 static inline __attribute__((always_inline)) void
 smooth_rows(const tess_amg_level *level, tess_range rows, const int32_t b, const int32_t k)
 {

@@ -1,4 +1,4 @@
-/* Finds the blocks that couple strongly, and makes A without the others. */
+/* Finds the blocks that couple strongly, and makes A without the weak ones. */
 #include "solve/pc/amg/amg.h"
 
 static double block_norm(const double *block, int64_t size)
@@ -35,7 +35,7 @@ static void scale_rows(void *arg, tess_range range)
     tess_take(&job->missing, missing);
 }
 
-/* |A_ij| times the scale of row i, from the strength and row j's scale. */
+/* Returns |A_ij| times the scale of row i, from the strength and row j's scale. */
 static double beside(float strength, double scale)
 {
     return strength > 0 ? (double)strength / scale : 0;
