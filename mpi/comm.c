@@ -164,8 +164,8 @@ static tess_status wait_for(void *user, void *opened)
     return status_of(MPI_Waitall(c->count, c->requests, MPI_STATUSES_IGNORE));
 }
 
-/* Whether MPI takes buffers in a GPU's memory. Open MPI and MPICH tell; of another MPI, or one that
- * is wrong about itself, the caller tells. */
+/* Whether MPI takes buffers in a GPU's memory. Open MPI and MPICH can be asked. For another MPI, or
+ * one whose answer is wrong, TESSERA_MPI_DEVICE_MEMORY says it. */
 static int takes_device_memory(void)
 {
     const char *told = getenv("TESSERA_MPI_DEVICE_MEMORY");

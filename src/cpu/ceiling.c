@@ -52,16 +52,16 @@ static double sum_part(const double *data, int64_t lines, int pattern)
                           : sum_streams(data, lines / 4, 4, LINES_AHEAD);
 }
 
-/* What is read: `passes` times the lines of an array. */
+/* What is read: an array of `lines` cache lines, `passes` times. */
 typedef struct tess_cpu_reading {
     tess_ctx *ctx;
     double *data;
     int64_t lines;
     int threads, passes;
-    int64_t *taken; /* of each thread's share: pieces that somebody read */
+    int64_t *taken; /* of each thread's share: how many pieces were read, by any thread */
 } reading;
 
-/* What shares of a reading have in common. */
+/* The argument of a parallel call: what all shares of a reading use. */
 typedef struct turn {
     const reading *r;
     int pattern;
@@ -87,12 +87,12 @@ static void read_part(void *arg, int share)
     double total = 0;
     for (int pass = 0; pass < r->passes; pass++) {
         total += sum_part(r->data + lines * share * LINE_DOUBLES, lines, t->pattern);
-        __asm__ volatile("" ::: "memory"); /* else the compiler makes one pass of all */
+        __asm__ volatile("" ::: "memory"); /* else the compiler merges the passes */
     }
     tess_raise_double(&t->sink, total);
 }
 
-/* Bytes a second when each thread reads its own part again and again. */
+/* Returns the bytes/s when each thread reads its own part again and again. */
 static double read_parts(const reading *r, int pattern, double *sink)
 {
     double seconds = time_of(&(turn){r, pattern, 0, 0}, read_part, sink);
@@ -113,9 +113,10 @@ static void read_some(void *arg, int share)
     tess_raise_double(&t->sink, total);
 }
 
-/* The same when pieces go to whichever thread comes first. That is faster where cores get unequal
- * parts of the memory's speed, and slower in cache, where a thread does not meet its own part
- * again. */
+/* Returns the bytes/s when each thread takes the next piece that nobody has read yet; 0 if there
+ * are too few pieces. Compared with equal parts, this is faster where cores get unequal shares of
+ * the memory bandwidth. It is slower in cache, where a thread does not read again what its own
+ * cache holds. */
 static double read_pieces(const reading *r, int pattern, double *sink)
 {
     int64_t pieces = r->lines / PIECE_LINES;
@@ -125,8 +126,8 @@ static double read_pieces(const reading *r, int pattern, double *sink)
     return seconds > 0 ? 64.0 * PIECE_LINES * (double)(pieces * r->passes) / seconds : 0;
 }
 
-/* Piece `number` of the last `tail` cache lines of a share, which begin at `data`; 0: there are not
- * so many pieces. */
+/* Returns the sum of piece `number` of a share's tail, which is the `tail` cache lines from `data`
+ * on; 0 if the tail has fewer pieces. */
 static double sum_piece(const double *data, int64_t tail, int64_t number, int pattern)
 {
     int64_t left = tail;
@@ -156,8 +157,9 @@ static void read_share(void *arg, int share)
     tess_raise_double(&t->sink, total);
 }
 
-/* The same as kernels do it: each thread reads half of its share, then pieces of the rest, its own
- * before those of others. */
+/* Returns the bytes/s when work is divided as kernels do it: each thread reads the first half of
+ * its share, then pieces of its own tail, then pieces of other tails. 0 if shares are too small for
+ * tails. */
 static double read_shares(const reading *r, int pattern, double *sink)
 {
     const int64_t share = r->lines / r->threads, tail = tess_cpu_tail(64 * share, r->threads) / 64;
@@ -168,12 +170,12 @@ static double read_shares(const reading *r, int pattern, double *sink)
     return seconds > 0 ? 64.0 * (double)(share * r->threads) / seconds : 0;
 }
 
-/* One sample of each pattern, in each division: `samples` is filled. */
+/* Fills `samples` with one speed for each pattern and each division of the array. */
 static void sample(const reading *r, double *sink, tess_readings *samples)
 {
     _Static_assert(3 * PATTERNS <= TESS_READINGS, "room for each pattern");
     samples->count = 3 * PATTERNS;
-    if (r->passes > 1) /* brings the array back to the cache, as for kernels */
+    if (r->passes > 1) /* untimed: brings the array back into the cache */
         for (int i = 0; i < 3; i++)
             read_parts(&(reading){r->ctx, r->data, r->lines, r->threads, 1, r->taken}, 0, sink);
     for (int pattern = 0; pattern < PATTERNS; pattern++) {
@@ -195,8 +197,8 @@ static void fill_ones(void *arg, tess_range range)
         data[i] = 1;
 }
 
-/* Makes an array, first touched by the threads that will read it. In cache, several passes are one
- * sample. */
+/* Makes an array, first touched by the threads that will read it. One sample of a small array is
+ * several passes. */
 static tess_status begin(tess_ctx *ctx, int threads, double bytes, reading *out)
 {
     if (threads < 1 || !(bytes >= 0) || bytes > 1e15)

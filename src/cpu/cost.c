@@ -1,10 +1,11 @@
-/* What a kernel moves and keeps, for the performance model. */
+/* The bytes that a kernel moves and the bytes that its format keeps in memory, for the performance
+ * model. */
 #include "cpu/formats.h"
 
-/* Half storage row by row. Rows in lanes store zeros beside it. */
+/* Bytes of half storage whose kernel goes row by row. Rows in lanes store zeros besides. */
 typedef struct half {
     double moved; /* by a product; 0: not known yet */
-    double kept;  /* with the places of the mirrors for new values */
+    double kept;  /* includes the places of the mirrors, for new values */
     double upper; /* values on and above the diagonal */
     double blocks;
     tess_cpu_lockstep lockstep;
@@ -17,8 +18,8 @@ typedef struct by_streams {
     bool counted[TESS_CPU_STREAMS + 1];            /* whether `whole` is known */
 } by_streams;
 
-/* What is moved are the blocks on and above the diagonal, the vectors, and the windows, which are
- * cleared, added to, read and added to y. */
+/* A product moves the blocks on and above the diagonal, the vectors, and the windows. A window is
+ * moved four times: it is cleared, added to, read, and added to y. */
 static tess_status half_bytes(const tess_matrix *A, int threads, int streams, half *h)
 {
     double scalar = (double)tess_type_size(A->type);
@@ -82,7 +83,7 @@ tess_status tess_cpu_costs(tess_device *device, const tess_matrix *A, tess_candi
         else
             TESS_TRY(count_lockstep(device, A, kernel->streams, &known));
         name_class(kernel, c);
-        c->unsteady = kernel->block_height == 0; /* rests of vectors are done by scalars */
+        c->unsteady = kernel->block_height == 0; /* rows end in scalars that fill no SIMD vector */
         if (symmetric)
             snprintf(c->irregular_as, sizeof c->irregular_as, "bsr%s",
                      c->class_name + strlen(c->format));

@@ -1,9 +1,9 @@
-/* w . y right after y = A x, chunk by chunk: the sums of chunks are added in order, so that the
- * result does not depend on the threads. A thread's chunks are about the rows it has just written,
+/* w . y right after y = A x. The sums of chunks are added in order, so that the result does not
+ * depend on the number of threads. A thread's chunks are about the rows that it has just written,
  * which its cache still holds. */
 #include "cpu/plan.h"
 
-/* Many sums at once: one would make every addition wait for the one before. */
+/* Independent partial sums: with one sum, every addition would wait for the one before. */
 enum { SUMS = 8 };
 
 static double add_up(const double *sums)

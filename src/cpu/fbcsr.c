@@ -7,8 +7,9 @@
  * The rows are cut into chunks small enough for their part of y to stay in the first cache. A chunk
  * is done by one thread: the remainder's row sums and beta y first, then split after split is
  * added; a block that reaches over the chunk's end is read by both chunks, each using its own rows.
- * So y is written by one thread and read from memory once, and no window has to be added. The
- * chunks depend on the matrix alone, so the result has the same bits for any number of threads.
+ * So each row of y is written by one thread and read from memory once, and no window has to be
+ * added. The chunks depend on the matrix alone, so the result has the same bits for any number of
+ * threads.
  *
  * A thread walks two chunks in lockstep, as two streams of values: one stream stops at the limit of
  * a core's prefetcher. The two chunks are neighbours, so that they read the same part of x.
@@ -16,10 +17,11 @@
 #include "cpu/fbcsr.h"
 #include "cpu/select.h"
 
-/* Rows of a chunk: a multiple of STEP, so that blocks of usual heights in usual places lie inside.
- * No block is higher than STEP, so that it reaches into the next chunk at most. 4096 rows of y are
- * half of a first-level cache. Where rows are short, every split begins its stream half as often as
- * with 2048 (three non-zeros a row 1.51 -> 1.31 ms); 8192 are no faster. */
+/* Rows of a chunk: a multiple of STEP, so that blocks of usual heights in usual places do not cross
+ * its end. No block is higher than STEP, so a block reaches into the next chunk at most. 4096 rows
+ * of y fill half of a first-level cache. In a matrix of short rows, every split begins its stream
+ * half as often as with 2048 rows (three non-zeros per row: 1.51 -> 1.31 ms). 8192 rows are no
+ * faster. */
 enum { STEP = TESS_SHAPE_SIDE, CHUNK_ROWS = 4096 };
 /* A chunk gets no more rows once it has this many bytes, or this part of the matrix if that is
  * more. */
@@ -30,7 +32,7 @@ enum { FETCH_BYTES = 1024 }; /* of the next split's values */
 
 /* ---- Chunks ---- */
 
-/* Bytes of the matrix, in the order of the rows. */
+/* Counts the bytes of the matrix in the order of its rows. */
 typedef struct sweep {
     const tess_fbcsr *F;
     int64_t next[TESS_FBCSR_SPLITS]; /* first block of each split that is not counted yet */
@@ -41,7 +43,7 @@ static int64_t block_bytes(const tess_fbcsr *F, const tess_fbcsr_split *split)
     return (int64_t)split->shape.height * split->shape.width * (int64_t)tess_type_size(F->type) + 8;
 }
 
-/* Rows from..to-1, called with consecutive ranges. */
+/* Returns the bytes of rows from .. to-1. It is called with consecutive ranges. */
 static int64_t sweep_bytes(sweep *s, int64_t from, int64_t to)
 {
     const tess_fbcsr *F = s->F;
@@ -107,7 +109,7 @@ static tess_status find_blocks(tess_cpu_fbcsr *state)
     return TESS_OK;
 }
 
-/* The first chunk of thread `part` of `parts`, by bytes. */
+/* The first chunk of thread `part` of `parts`, which get equal bytes. */
 static int64_t first_chunk(const tess_cpu_fbcsr *state, int64_t part, int64_t parts)
 {
     const int64_t total = state->bytes_before[state->chunks];
@@ -117,7 +119,8 @@ static int64_t first_chunk(const tess_cpu_fbcsr *state, int64_t part, int64_t pa
 
 /* ---- The remainder ---- */
 
-/* Rows without entries cost the remainder's kernel as much as an entry. */
+/* Lists the row of each entry of the remainder, if there are at most half as many entries as rows.
+ * The remainder's own kernel is slower then: an empty row costs it as much as an entry. */
 static tess_status list_rest(tess_cpu_fbcsr *state)
 {
     const tess_matrix *R = state->F->rest;
@@ -226,7 +229,8 @@ static void scale(void *y, tess_type type, int64_t first, int64_t last, double b
             ((float *)y)[i] *= (float)beta;
 }
 
-/* y = alpha R x + beta y in the rows of a chunk, R the remainder, or only beta y. */
+/* y = alpha R x + beta y in the rows of a chunk, where R is the remainder. If R has no entries
+ * there, or its rows are listed, only y = beta y. */
 static void start_chunk(const tess_cpu_fbcsr *state, const tess_cpu_spmv_args *args, int64_t chunk)
 {
     const tess_matrix *R = state->F->rest;
@@ -241,7 +245,8 @@ static void start_chunk(const tess_cpu_fbcsr *state, const tess_cpu_spmv_args *a
     state->rest->spmv(args, bounds);
 }
 
-/* y += alpha * blocks begin .. end-1 of a shape, of each of `count` chunks in lockstep. */
+/* Adds the blocks of one split, times alpha x, to y: blocks ranges[s][0] .. ranges[s][1]-1 of each
+ * of `count` chunks, in lockstep. */
 static void add_blocks(const tess_cpu_fbcsr *state, const tess_cpu_spmv_args *args,
                        const tess_fbcsr_split *split, const tess_cpu_kernel *kernel,
                        const int64_t *chunks, int count, const int64_t ranges[][2])
@@ -264,8 +269,8 @@ static void add_blocks(const tess_cpu_fbcsr *state, const tess_cpu_spmv_args *ar
     kernel->fbcsr(&blocks, pieces, count);
 }
 
-/* Asks for the first values and places of blocks that come next: every split begins a stream of its
- * own, which a prefetcher would only notice after some misses. */
+/* Prefetches the first values and places of the next split's blocks. Every split begins a stream of
+ * its own, which the hardware prefetcher notices only after some misses. */
 static void fetch_ahead(const tess_fbcsr_split *split, int64_t block, tess_type type)
 {
     const size_t line = 64, scalar = tess_type_size(type);

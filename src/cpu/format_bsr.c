@@ -21,9 +21,10 @@ tess_status tess_cpu_prepare_family(tess_plan *plan, const tess_plan_options *op
     return TESS_OK;
 }
 
-/* A kernel for any block size is not taken where there is one for this size, whatever its curve
- * says: it was slower in all of 113 cases (V1, Emerald Rapids), and where a cache is shared with
- * others its curve may be three times too fast (16 x 16, f64, half storage: 1.7 times as slow). */
+/* The doubt of a candidate. A kernel for any block size gets so much doubt that it is not taken
+ * where there is one for this size, whatever its curve says. It was slower in all of 113 cases (V1,
+ * Emerald Rapids). Where a cache is shared with others, its curve may be three times too fast (16 x
+ * 16, f64, half storage: 1.7 times as slow). */
 static double doubt_of(const tess_cpu_format *format, const tess_cpu_kernel *kernel,
                        const tess_cpu_kernel *best)
 {

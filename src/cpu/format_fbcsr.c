@@ -33,7 +33,7 @@ static tess_status prepare(tess_plan *plan, const tess_plan_options *options)
 static void explain(tess_plan *plan)
 {
     const tess_cpu_fbcsr *state = ((const tess_cpu_plan *)plan->state)->fbcsr;
-    if (!state) { /* nothing was found: all of it is the remainder */
+    if (!state) { /* no shape was found: the whole matrix is the remainder */
         tess_cpu_format_bsr.explain(plan);
         return;
     }
@@ -58,7 +58,7 @@ static void explain(tess_plan *plan)
                 state->rest->name, state->shares, (long long)state->chunks);
 }
 
-/* One candidate, if a look at the matrix says that it may hold something. */
+/* Adds one candidate, if a look at the matrix finds shapes that its non-zeros may form. */
 static tess_status candidates(tess_device *device, const tess_matrix *A,
                               const tess_product *product, tess_candidates *list)
 {

@@ -5,10 +5,10 @@
 
 typedef struct tess_cpu_format {
     const char *name;
-    /* How far a prediction is doubted: tess_candidate.doubt. */
+    /* The factor tess_candidate.doubt of its candidates. */
     double doubt;
     bool complex; /* it has kernels for complex values */
-    /* As the backend's own; `prepare` sets plan->state, kernel and params. */
+    /* As the backend's functions; `prepare` sets plan->state, kernel and params. */
     tess_status (*prepare)(tess_plan *plan, const tess_plan_options *options);
     tess_status (*candidates)(tess_device *device, const tess_matrix *A,
                               const tess_product *product, tess_candidates *list);
@@ -22,16 +22,16 @@ extern const tess_cpu_format tess_cpu_format_bsr, tess_cpu_format_symmetric, tes
 /* The format called `name` (NULL: the first one), or an error that names the nearest. */
 tess_status tess_cpu_format_named(tess_ctx *ctx, const char *name, const tess_cpu_format **out);
 
-/* The backend's own: those of all formats. */
+/* The backend's function: candidates of all formats. */
 tess_status tess_cpu_candidates(tess_device *device, const tess_matrix *A,
                                 const tess_product *product, tess_candidates *list);
 
 /* format_bsr.c: for formats whose kernels have one name each and take no parameters */
 
-/* A state with the kernel that the options name, or the best of `family`. */
+/* Prepares a plan with the kernel that the options name, or the best of `family`. */
 tess_status tess_cpu_prepare_family(tess_plan *plan, const tess_plan_options *options,
                                     const tess_cpu_format *format, tess_cpu_family family);
-/* The kernels of a family, the best first; only that one if `one`. */
+/* Adds the kernels of a family, the best first; only that one if `one`. */
 tess_status tess_cpu_add_family(tess_device *device, const tess_matrix *A,
                                 const tess_cpu_format *format, tess_cpu_family family, bool one,
                                 tess_candidates *list);

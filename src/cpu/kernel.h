@@ -1,7 +1,7 @@
 /* What a kernel is: its arguments, its descriptor, the tables of all of them.
  *
  * The isa/ files see this header and nothing else of the project: they take long to compile, and
- * only a change of a kernel should make it necessary. */
+ * should be recompiled only when a kernel changes. */
 #pragma once
 
 #include <stdbool.h>
@@ -22,8 +22,8 @@ typedef enum tess_cpu_isa {
 } tess_cpu_isa;
 
 /* What a SpMV kernel reads and writes. A scalar of a complex kernel is a pair of reals. Rows are
- * block rows; y[row*r ...] is written for each row it is told to do. For pieces of a long row,
- * row_offsets are the pieces' bounds and y their sums. */
+ * block rows; y[row*r ...] is written for each row that the kernel is given. For pieces of a long
+ * row, row_offsets are the bounds of the pieces, and y their sums. */
 typedef struct tess_cpu_spmv_args {
     const int64_t *row_offsets;
     const int32_t *columns;
@@ -39,7 +39,7 @@ typedef struct tess_cpu_spmv_args {
     double alpha_im, beta_im;
 } tess_cpu_spmv_args;
 
-/* Rows bounds[0] .. bounds[streams]-1, stream s from bounds[s] to bounds[s+1]-1. */
+/* Does rows bounds[0] .. bounds[streams]-1: stream s goes from bounds[s] to bounds[s+1]-1. */
 typedef void (*tess_cpu_spmv_fn)(const tess_cpu_spmv_args *args, const int64_t *bounds);
 
 /* What a SpMM kernel reads and writes: as for SpMV, with `vectors` vectors. Scalar i of vector v is
@@ -57,7 +57,7 @@ typedef struct tess_cpu_spmm_args {
     double alpha_im, beta_im; /* of complex kernels */
 } tess_cpu_spmm_args;
 
-/* Rows first .. last-1. */
+/* Does rows first .. last-1. */
 typedef void (*tess_cpu_spmm_fn)(const tess_cpu_spmm_args *args, int64_t first, int64_t last);
 
 /* What a kernel on symmetric storage reads and writes: the blocks on and above the diagonal, row by
@@ -80,8 +80,8 @@ typedef struct tess_cpu_symmetric_args {
 } tess_cpu_symmetric_args;
 
 /* Rows first .. last-1, which one thread does alone. Contributions to rows before `last` go to y,
- * to rows last .. end-1 to the window, which both start from beta y and 0. With lanes, first is a
- * multiple of them. */
+ * which starts from beta y. Those to rows last .. end-1 go to the window, which starts from 0. With
+ * lanes, `first` is a multiple of them. */
 typedef struct tess_cpu_chunk {
     int64_t first, last, end;
     void *window;
@@ -92,7 +92,7 @@ typedef void (*tess_cpu_symmetric_fn)(const tess_cpu_symmetric_args *args,
                                       const tess_cpu_chunk *chunks);
 
 /* The same for several vectors, side by side: scalar i of vector v is x[i*x_row + v] and
- * y[i*y_row + v]; a window has as many for each scalar row. */
+ * y[i*y_row + v]; a window has `vectors` scalars for each scalar row. */
 typedef struct tess_cpu_symmetric_spmm_args {
     const int64_t *row_offsets;
     const int32_t *columns;

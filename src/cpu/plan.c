@@ -47,8 +47,9 @@ tess_status tess_cpu_plan_create(const tess_device *device, const tess_matrix *A
     return TESS_DELIVER(status, plan, tess_cpu_plan_destroy, out);
 }
 
-/* Rows of a remainder differ in length, so that streams in lockstep would wait for each other: one
- * stream took 1.44 ms where four took 2.22 (what 3 x 3 and 2 x 2 leave of 5 x 3 blocks). */
+/* The kernel of a remainder: one with a single stream, unless the best kernel prefetches x. Rows of
+ * a remainder differ in length, so that streams in lockstep would wait for each other: one stream
+ * took 1.44 ms, four took 2.22 ms (what 3 x 3 and 2 x 2 leave of 5 x 3 blocks). */
 static const tess_cpu_kernel *rest_kernel(const tess_device *device, tess_cpu_isa isa,
                                           const tess_matrix *rest)
 {
@@ -72,12 +73,12 @@ tess_status tess_cpu_plan_create_fbcsr(const tess_device *device, const tess_mat
     tess_fbcsr_sources *sources = NULL;
     TESS_TRY(tess_cpu_plan_create(device, A, NULL, false, false, &plan));
     tess_status status;
-    if (shapes->count > 0) { /* else all of it is the remainder */
+    if (shapes->count > 0) { /* else the whole matrix is the remainder */
         TESS_TRY_CLEAN(tess_fbcsr_create(device->ctx, A, shapes, &F));
         const tess_cpu_kernel *rest = rest_kernel(device, isa, F->rest);
         TESS_TRY_CLEAN(tess_fbcsr_sources_create(F, &sources));
         TESS_TRY_CLEAN(tess_cpu_fbcsr_create(device, F, isa, rest, &plan->fbcsr));
-        tess_free(F->ctx, F->map); /* the sources say the same */
+        tess_free(F->ctx, F->map); /* the sources replace it */
         F->map = NULL;
         plan->fbcsr->sources = sources;
     }

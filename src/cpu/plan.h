@@ -14,12 +14,12 @@
 typedef struct tess_cpu_plan {
     tess_ctx *ctx;
     const struct tess_cpu_format *format; /* formats.h */
-    tess_matrix matrix; /* a head of its own: update_values points it at other values */
+    tess_matrix matrix; /* a copy of the struct: update_values changes its values */
     const tess_cpu_kernel *kernels[TESS_CPU_FAMILIES];
     tess_cpu_work work;
     void *piece_sums;     /* pieces * r */
     void *padded_x;       /* block_cols * c, only when cols is not a multiple of c */
-    double *partial_dots; /* of complex vectors pairs */
+    double *partial_dots; /* of complex vectors: pairs */
 
     /* spmm.c, made at the first product that needs them. */
     int spmm_vectors;      /* for which the next two have room */
@@ -53,10 +53,10 @@ void tess_cpu_plan_destroy(tess_cpu_plan *plan);
 
 /* y = alpha A x + beta y. */
 void tess_cpu_spmv(tess_cpu_plan *plan, double alpha, const void *x, double beta, void *y);
-/* The same for a matrix stored whole, of any type; `conjugate`: y = alpha conj(A) x + beta y. */
+/* The same for a matrix stored whole, of any type. `conjugate`: y = alpha conj(A) x + beta y. */
 void tess_cpu_multiply(tess_cpu_plan *plan, tess_complex alpha, const void *x, tess_complex beta,
                        bool conjugate, void *y);
-/* The same, and w . y in one go. */
+/* tess_cpu_spmv; then returns w . y. */
 double tess_cpu_spmv_dot(tess_cpu_plan *plan, double alpha, const void *x, double beta, void *y,
                          const void *w);
 

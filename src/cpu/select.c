@@ -105,11 +105,19 @@ const tess_cpu_kernel_table *tess_cpu_family_table(const tess_device *device,
     return isas[TESS_CPU_SCALAR].table;
 }
 
-/* The streams that read fastest, as measured: from memory one stream stops at the limit of a core's
- * prefetcher. On Neoverse-V1: four for scalars in long rows; three for small blocks in long rows,
- * which have few ends, and for 8 x 8; one for odd blocks in cache except 7 x 7 (one 95 GB/s, two
- * 105). On 16 x86-64 cores: three; four for 2 x 2; one for blocks of more than a kilobyte, each of
- * which is a stream for long enough. */
+/* The number of streams that reads fastest, as measured. One stream from memory stops at the limit
+ * of a core's prefetcher. The first line that applies:
+ *
+ *     Neoverse-V1   1 x 1, short rows               2
+ *                   1 x 1, long rows                4 from memory, 3 in cache
+ *                   odd size in cache, not 7 x 7    1 (7 x 7: one 95 GB/s, two 105)
+ *                   4 to 9 scalars, long rows       3: long rows have few ends
+ *                   8 x 8                           3
+ *                   others                          2
+ *     x86-64        more than a kilobyte of f64     1: each block is a stream for long enough
+ *     (16 cores)    4 scalars                       4
+ *                   others                          3
+ */
 static int best_streams(const tess_device *device, const tess_matrix *A, tess_cpu_isa isa)
 {
     int64_t size = (int64_t)A->block_height * A->block_width;
@@ -123,16 +131,17 @@ static int best_streams(const tess_device *device, const tess_matrix *A, tess_cp
     return size == 64 || (size >= 4 && size <= 9 && !tess_cpu_short_rows(A)) ? 3 : 2;
 }
 
-/* The same for half storage, where each stream of values brings several of x and y with it. */
+/* The number of streams for half storage: at most two, since each stream of values brings several
+ * streams of x and y with it. */
 static int best_symmetric_streams(const tess_device *device, const tess_matrix *A, tess_cpu_isa isa)
 {
     bool in_cache = tess_matrix_spmv_bytes(A) < device->cache_bytes;
     return !in_cache && (is_x86(isa) || A->block_height >= 5) ? 2 : 1;
 }
 
-/* Whether blocks would wait for their parts of x: columns are scattered, and x does not stay in the
- * cache that the values stream through. x86-64 was as fast without prefetching (Emerald Rapids, 16
- * cores). */
+/* Returns whether blocks would wait for their parts of x: columns are scattered, and x does not
+ * stay in the cache that the values stream through. On x86-64 kernels were as fast without
+ * prefetching (Emerald Rapids, 16 cores). */
 static bool prefetch_pays(const tess_cpu_device *cpu, const tess_matrix *A)
 {
     double x_bytes = (double)A->cols * (double)tess_type_size(A->type);
@@ -140,9 +149,9 @@ static bool prefetch_pays(const tess_cpu_device *cpu, const tess_matrix *A)
     return !is_x86(cpu->isa) && x_bytes > cache / 2 && tess_matrix_scattered(A) > 0.25;
 }
 
-/* How well a kernel suits. A kernel for any size is the last resort. Then the one with the most
- * streams up to `streams` is best, and above all one that prefetches or has rows in lanes, where
- * that is wanted. */
+/* Returns how well a kernel suits. A kernel for any block size is the last resort. Otherwise more
+ * streams are better, up to `streams`. A kernel that prefetches, or has rows in lanes, is the best
+ * where that is wanted, and is not taken elsewhere. */
 static int suitability(const tess_cpu_kernel *kernel, int streams, bool prefetch, bool lanes)
 {
     int score = kernel->block_height > 0 ? 16 : 0;
@@ -156,8 +165,8 @@ static int suitability(const tess_cpu_kernel *kernel, int streams, bool prefetch
 bool tess_cpu_lanes_pay(const tess_device *device, const tess_cpu_kernel *kernel,
                         const tess_matrix *A)
 {
-    /* AVX2 has 16 registers, and a row of 4 x 4 is half a vector or a whole one: row by row is
-     * faster (Emerald Rapids, 27 points: 1.40 times in f64, 1.15 in f32). */
+    /* AVX2 has only 16 registers, and a row of a 4 x 4 block fills half a vector or a whole one:
+     * row by row is faster (Emerald Rapids, 27 points: 1.40 times in f64, 1.15 in f32). */
     const int most = is_x86(((const tess_cpu_device *)device->state)->isa) ? 3 : 4;
     return A->block_height <= most && !tess_cpu_short_rows(A) &&
            tess_symmetric_lanes_fill(A, kernel->lanes) > 0.7;
@@ -172,8 +181,9 @@ const tess_cpu_kernel *tess_cpu_best(const tess_device *device, tess_cpu_family 
     int streams = family == TESS_CPU_SYMMETRIC_SPMV ? best_symmetric_streams(device, A, cpu->isa)
                                                     : best_streams(device, A, cpu->isa);
     bool prefetch = family == TESS_CPU_BSR_SPMV && prefetch_pays(cpu, A);
-    /* Rows in lanes save operations, of which x86-64 cores have enough for their part of the
-     * memory: there the ring only costs (Emerald Rapids, 3 x 3: 3.9 ms, row by row 3.3). */
+    /* Rows in lanes save operations. x86-64 cores can do more operations than their share of the
+     * memory bandwidth needs, so there the ring only costs time (Emerald Rapids, 3 x 3: 3.9 ms in
+     * lanes, 3.3 ms row by row). */
     const bool may_have_lanes = !is_x86(cpu->isa);
     bool lanes = false;
     for (size_t i = 0; i < table->count; i++) {

@@ -29,14 +29,15 @@ const char *tess_cpu_family_format(tess_cpu_family family);
 /* The kernel's predicate: is it of that family, and does it apply to A? */
 bool tess_cpu_kernel_applies(const tess_cpu_kernel *kernel, tess_cpu_family family,
                              const tess_matrix *A);
-/* Whether most rows have so few blocks that their ends cost as much as they do. */
+/* Returns whether the rows have so few blocks on average that their ends cost as much as their
+ * blocks. */
 static inline bool tess_cpu_short_rows(const tess_matrix *A)
 {
     return A->blocks < 16 * A->block_rows;
 }
 
-/* Whether a kernel with lanes is worth trying on A: most of what it would read is blocks, and rows
- * are so long that entering and leaving the ring is little beside them. */
+/* Returns whether a kernel with lanes is worth trying on A: most of what it would read is blocks,
+ * not zeros, and rows are long, so that entering and leaving the ring costs little beside them. */
 bool tess_cpu_lanes_pay(const tess_device *device, const tess_cpu_kernel *kernel,
                         const tess_matrix *A);
 

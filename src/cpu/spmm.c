@@ -8,7 +8,7 @@
 #include "cpu/plan.h"
 #include "cpu/vectors.h"
 
-/* Room for `vectors` vectors in the scratch arrays. */
+/* Makes room for `vectors` vectors in the scratch arrays. */
 static tess_status reserve(tess_cpu_plan *plan, int vectors, bool packed)
 {
     const tess_matrix *A = &plan->matrix;
@@ -58,7 +58,8 @@ static void run_job(const void *arg, int64_t i)
     kernel(&pieces, first, last);
 }
 
-/* The sums of a long row's pieces, in order, into the part of Y that the matrix has. */
+/* Adds up the pieces of a long row, in order, and puts the sums into Y, except in rows below the
+ * matrix. */
 static void finish_long_row(const void *arg, int64_t i)
 {
     const product *p = arg;
@@ -74,7 +75,7 @@ static void finish_long_row(const void *arg, int64_t i)
                                 (top + j) * args->y_row + v * args->y_vector);
 }
 
-/* With A stored whole. */
+/* The product with A stored whole. */
 static tess_status multiply(tess_cpu_plan *plan, int k, tess_block_order order, tess_complex alpha,
                             const void *X, int64_t ldx, tess_complex beta, void *Y, int64_t ldy)
 {
@@ -112,7 +113,7 @@ static tess_status multiply(tess_cpu_plan *plan, int k, tess_block_order order, 
     return TESS_OK;
 }
 
-/* Whether the one vector there is lies as SpMV wants it. */
+/* Returns whether there is one vector only, stored as SpMV wants it. */
 static bool is_spmv(int k, tess_block_order order, int64_t ldx, int64_t ldy)
 {
     return k == 1 && (order == TESS_ORDER_COLUMN_MAJOR || (ldx == 1 && ldy == 1));

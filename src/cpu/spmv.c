@@ -29,7 +29,8 @@ static void run_job(const void *arg, int64_t i)
     kernel(&pieces, job->bounds);
 }
 
-/* The sums of a long row's pieces, in order, into the part of y that the matrix has. */
+/* Adds up the pieces of a long row, in order, and puts the sums into y, except in rows below the
+ * matrix. */
 static void finish_long_row(const void *arg, int64_t i)
 {
     const product *p = arg;

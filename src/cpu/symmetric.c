@@ -5,10 +5,10 @@
  *     chunk 1              [ y       ][window ]                 end: farthest column of the chunk
  *     chunk 2                         [ y       ][window]
  *
- * The rows are cut into chunks, and every chunk is done by one thread: it adds to its own rows of
- * y, and to its window what belongs to rows beyond. When all are done the windows are added to y,
- * in the order of the chunks. There are as many chunks as threads want, or, where the result is to
- * have the same bits for any number of threads, as the matrix alone says.
+ * The rows are cut into chunks, and every chunk is done by one thread. The thread adds to the
+ * chunk's own rows of y; what it has for rows beyond goes to the chunk's window. When all chunks
+ * are done, the windows are added to y in the order of the chunks. The number of chunks depends on
+ * the number of threads. Where the result is to be reproducible, it depends on the matrix alone.
  */
 #include "cpu/symmetric.h"
 #include "cpu/update/nontemporal.h"
@@ -25,8 +25,9 @@ static int64_t chunks_for(int64_t bytes, int threads, int streams)
     return streams * (most < 1 ? 1 : most < threads ? most : threads);
 }
 
-/* The same from the matrix alone: enough for the threads of a machine on which such a matrix is
- * worth distributing. A power of two, so that the usual numbers of threads get equal shares. */
+/* The number of chunks by the matrix alone: enough for the threads of any machine on which a matrix
+ * of that size is worth distributing. A power of two, so that the usual numbers of threads get
+ * equal shares. */
 static int64_t chunks_for_any(int64_t bytes)
 {
     int64_t chunks = 2;
@@ -37,7 +38,7 @@ static int64_t chunks_for_any(int64_t bytes)
     return chunks;
 }
 
-/* Where chunk c of `count` begins: at a group of `lanes` rows. */
+/* The row at which chunk c of `count` begins: a multiple of `lanes`. */
 static int64_t bound(const tess_matrix *A, const int64_t *offsets, int64_t c, int64_t count,
                      int lanes)
 {
@@ -47,8 +48,8 @@ static int64_t bound(const tess_matrix *A, const int64_t *offsets, int64_t c, in
     return row - row % lanes;
 }
 
-/* Bounds of the chunks, into `chunks` unless it is NULL; returns the rows of all windows together.
- * offsets[i] .. offsets[i+1]-1 are the blocks of row i on and above the diagonal. */
+/* Returns the rows of all windows together. The bounds of the chunks go into `chunks`, unless it is
+ * NULL. offsets[i] .. offsets[i+1]-1 are the blocks of row i on and above the diagonal. */
 static int64_t cut(const tess_matrix *M, const int64_t *offsets, int64_t count, int lanes,
                    tess_cpu_chunk *chunks)
 {
@@ -67,9 +68,9 @@ static int64_t cut(const tess_matrix *M, const int64_t *offsets, int64_t count, 
     return rows;
 }
 
-/* Sets the number of chunks, a multiple of `streams`, and returns the rows of all windows. There
- * are fewer chunks where windows would take more than half of what is stored, and so eat up what is
- * saved. threads = 0: for any number of threads. */
+/* Sets the number of chunks, a multiple of `streams`, and returns the rows of all windows. The
+ * number is halved while the windows would take more than half of the stored bytes, which would eat
+ * up what half storage saves. threads = 0: for any number of threads. */
 static int64_t choose_chunks(const tess_matrix *M, const int64_t *offsets, int threads, int streams,
                              int lanes, int64_t *count)
 {

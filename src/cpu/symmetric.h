@@ -9,10 +9,10 @@ typedef struct tess_cpu_half {
     tess_ctx *ctx;
     const tess_matrix *whole; /* the plan's matrix */
     const tess_cpu_kernel *kernel;
-    tess_matrix *upper; /* format/symmetric.h; of a kernel with lanes at the first SpMM */
+    tess_matrix *upper;              /* format/symmetric.h; with lanes, made at the first SpMM */
     tess_symmetric_mirrors *mirrors; /* for new values */
     tess_symmetric_lanes *lanes;     /* NULL unless the kernel has lanes */
-    void *rings;                     /* with lanes: one a share */
+    void *rings;                     /* with lanes: one per share */
     int64_t ring_rows;
     size_t ring_bytes;
     int shares;
@@ -35,10 +35,10 @@ void tess_cpu_half_destroy(tess_cpu_half *half);
 /* The matrix has new values. Fails with TESS_ERR_MATRIX when they are not symmetric: only
  * tess_cpu_half_destroy is allowed then. */
 tess_status tess_cpu_half_update_values(tess_cpu_half *half);
-/* What a product with one vector reads. */
+/* The stored bytes that a product with one vector reads. */
 int64_t tess_cpu_half_bytes(const tess_cpu_half *half);
-/* How a kernel of so many streams would cut A, of which offsets[i] .. offsets[i+1]-1 are the blocks
- * of row i on and above the diagonal. */
+/* How a kernel with `streams` streams would cut A. offsets[i] .. offsets[i+1]-1 are the blocks of
+ * row i on and above the diagonal. */
 typedef struct tess_cpu_half_cut {
     int64_t window_rows; /* block rows of all windows */
     tess_cpu_lockstep lockstep;
@@ -51,5 +51,5 @@ void tess_cpu_half_spmv(tess_cpu_half *half, double alpha, const void *x, double
 tess_status tess_cpu_half_spmm(tess_cpu_half *half, int k, tess_block_order order, double alpha,
                                const void *X, int64_t ldx, double beta, void *Y, int64_t ldy);
 void tess_cpu_half_free_spmm(tess_cpu_half *half);
-/* Sets half->upper, if it is not there yet. */
+/* Makes half->upper unless it exists. */
 tess_status tess_cpu_half_make_upper(tess_cpu_half *half);

@@ -1,13 +1,13 @@
 /* Y = alpha A X + beta Y for a symmetric matrix stored by half, by threads: the chunks of
  * symmetric.c, with a window for each vector.
  *
- * The kernels want whole block rows and the vectors of X and Y side by side. Other X are copied
- * into scratch in that order, and other Y are copied back from there.
+ * The kernels want whole block rows and the vectors of X and Y side by side. An X in another order
+ * is copied into scratch first. A Y in another order is computed in scratch and copied back.
  */
 #include "cpu/symmetric.h"
 #include "cpu/vectors.h"
 
-/* Room for `vectors` vectors in the scratch arrays; X and Y only where they have to be copied. */
+/* Makes room for `vectors` vectors in the scratch arrays; for X and Y only if `packed`. */
 static tess_status reserve(tess_cpu_half *half, int vectors, bool packed)
 {
     const tess_matrix *U = half->upper;

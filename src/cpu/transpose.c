@@ -1,13 +1,14 @@
-/* y = alpha A^T x + beta y: the first call stores A^T beside A, from then on it is an SpMV.
+/* y = alpha A^T x + beta y: the first call stores A^T beside A; from then on the product is an
+ * SpMV.
  *
- * That costs A's bytes again and a few SpMVs of time, once; it gives SpMV's speed on any pattern
- * and the same bits for any number of threads. Adding A_ij^T x_i to y_j without A^T would need a
- * private y for each thread wherever rows of two threads share a column.
+ * A^T takes A's bytes again and, once, the time of a few SpMVs. The product then has SpMV's speed
+ * on any pattern and the same bits for any number of threads. Adding A_ij^T x_i to y_j without A^T
+ * would need a private y for each thread wherever rows of two threads share a column.
  */
 #include "backend/shapes.h"
 #include "cpu/plan.h"
 
-/* A plan of A^T: with the kernel that the caller named, or the best one. */
+/* A plan of A^T, with the kernel that the caller named if it fits, otherwise with the best one. */
 static tess_status plan_transpose(const tess_plan *whole, const tess_matrix *T, tess_cpu_plan **out)
 {
     const tess_cpu_plan *plan = whole->state;

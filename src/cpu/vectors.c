@@ -41,7 +41,8 @@ void tess_cpu_copy(tess_ctx *ctx, void *to, const void *from, size_t bytes, int 
                     &(struct copy){to, from, (int64_t)bytes});
 }
 
-/* Rows first .. last-1 of X side by side, `count` a row; zeros below X. Inlined for each size. */
+/* Puts rows first .. last-1 of X side by side, `count` scalars per row, with zeros below X. Inlined
+ * for each size of scalars. */
 static inline __attribute__((always_inline)) void pack_rows(const tess_cpu_vectors *X, int64_t rows,
                                                             int64_t first, int64_t last,
                                                             int64_t count, char *to,

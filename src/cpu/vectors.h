@@ -23,14 +23,13 @@ static inline void tess_cpu_put_complex(void *y, tess_type type, int64_t i, tess
     tess_put_complex(y, type, i, sum);
 }
 
-/* y_to = alpha sum + beta y_to, where the sum is that of scalars first, first + step, ... of
- * `sums`, `pieces` of them, in this order. The imaginary parts of alpha and beta are for complex
- * types. */
+/* y_to = alpha sum + beta y_to, where the sum is that of `pieces` scalars of `sums`, in this order:
+ * first, first + step, ... The imaginary parts of alpha and beta are for complex types. */
 void tess_cpu_put_pieces(tess_type type, const void *sums, int64_t first, int64_t step,
                          int64_t pieces, tess_complex alpha, tess_complex beta, void *y,
                          int64_t to);
 
-/* memcpy by threads: what a product does to a vector must not cost more than the product. */
+/* memcpy by threads: with one thread the copy could cost more than the product. */
 void tess_cpu_copy(tess_ctx *ctx, void *to, const void *from, size_t bytes, int shares);
 
 /* Scalar i of vector v is data[i*row + v*vector]. */
@@ -38,11 +37,12 @@ typedef struct tess_cpu_vectors {
     void *data;
     int64_t row, vector;
 } tess_cpu_vectors;
-/* `count` vectors as long as A is wide side by side, zeros below to whole blocks. */
+/* Puts `count` vectors X, as long as A is wide, side by side, with zeros below up to a whole
+ * block. */
 void tess_cpu_pack(tess_ctx *ctx, const tess_matrix *A, const tess_cpu_vectors *X, int64_t count,
                    void *to, int shares);
 /* Y = beta Y + `count` vectors of `rows` scalars, which lie side by side at `from`. */
 void tess_cpu_unpack(tess_ctx *ctx, tess_type type, int64_t rows, const void *from, int64_t count,
                      const tess_cpu_vectors *Y, double beta, int shares);
-/* Vectors done together: more are done in groups of so many. */
+/* The most vectors done together; more are done in groups of this size. */
 #define TESS_CPU_SPMM_GROUP 32

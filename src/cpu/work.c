@@ -6,29 +6,31 @@
  *     tails       ....      ....      ....      ....   ... whose ends are for whoever comes first,
  *     pieces                    1122 2333              and an equal number of pieces each
  *
- * Threads that do equal work from memory do not end together: cores get unequal parts of the
- * memory's speed, the more so the more cores there are and where others share the machine. The
- * tails of the shares even that out: a thread goes on with its own tail, whose pages are near it,
- * and then helps others. On 16 cores of which one was slower, equal parts were read at 100 GB/s and
- * pieces for whichever thread comes first at 136. A row's sum does not depend on the thread.
+ * Threads that do equal work from memory do not end together: cores get unequal shares of the
+ * memory bandwidth. The difference grows with the number of cores, and where others use the
+ * machine. The tails of the shares even that out: a thread goes on with its own tail, whose pages
+ * are near it, and then helps others. On 16 cores of which one was slower, equal parts were read at
+ * 100 GB/s and pieces for whichever thread comes first at 136. A row's sum does not depend on the
+ * thread.
  *
  * A long row is cut in pieces, each summed like a row of its own; the pieces are added in order
  * afterwards. What is long and where it is cut depend on the matrix alone.
  */
 #include "cpu/work.h"
 
-/* Below this a row is never cut: the sums of a piece cost more than the balance gains. */
+/* No piece is planned smaller: its sums would cost more than the balance gains. */
 enum { LEAST_PIECE_BYTES = 32 * 1024 };
-/* A whole row is at most this fraction of the matrix, so that 64 threads stay within 6 %. */
+/* A piece is about this fraction of the matrix, and a row of more than two pieces is cut, so that
+ * 64 threads stay within 6 %. */
 enum { ROWS_IN_MATRIX = 1024 };
-/* A share's tail is half of it, cut into pieces of a quarter of what is left, but at least a
- * megabyte: a smaller piece costs more than it evens out, and 32 equal pieces cost 2 to 4 %.
- * Smaller shares have no tail: they stay in the cache, and a thread that does not meet its own part
- * again fetches it from another's cache. */
+/* A share's tail is half of it. The tail is cut into pieces of a quarter of what is left of it, but
+ * at least a megabyte: a smaller piece costs more than it evens out, and 32 equal pieces cost 2 to
+ * 4 %. Smaller shares have no tail. They stay in the cache, and a thread that takes another's rows
+ * would have to fetch them from that thread's cache. */
 enum { TAIL_PART = 2, PIECE_PART = 4, LEAST_PIECE_OF_TAIL = 1024 * 1024 };
 enum { LEAST_SHARE_WITH_TAIL = 16 * 1024 * 1024 };
 
-/* The rows of a matrix by weight: bytes of the blocks and what each row adds. */
+/* The weight of a matrix's rows in bytes: their blocks, and what each row adds. */
 typedef struct measure {
     const int64_t *row_offsets;
     int64_t block_bytes, row_bytes;
@@ -63,8 +65,9 @@ static tess_status add_job(tess_cpu_work *work, int64_t *capacity, const tess_cp
     return TESS_OK;
 }
 
-/* Whether a row is done in pieces: too long, or the last one and ragged, so that the rows of its
- * block below the matrix are summed aside and never written. */
+/* Returns whether a row is done in pieces: because it is too long, or because it is the last one
+ * and ragged. The sums of a ragged row go to scratch first, since the last ones belong to rows
+ * below the matrix and must not be written to y. */
 static bool is_long(const tess_matrix *A, int64_t row, int64_t longest_blocks)
 {
     bool ragged = row == A->block_rows - 1 && A->rows % A->block_height != 0;
@@ -102,7 +105,7 @@ static tess_status cut_long_rows(tess_cpu_work *work, const tess_matrix *A, int6
     return TESS_OK;
 }
 
-/* The runs of whole rows: for each, the part that belongs to bytes from..to of all runs. */
+/* Adds a job for each run of whole rows: the part of it within bytes from..to of all runs. */
 static tess_status add_rows(tess_cpu_work *work, const measure *m, int64_t rows, int64_t from,
                             int64_t to, int64_t *capacity)
 {
@@ -126,7 +129,7 @@ static tess_status add_rows(tess_cpu_work *work, const measure *m, int64_t rows,
     return TESS_OK;
 }
 
-/* Pieces from..to-1 of all long rows. */
+/* Adds jobs for pieces from..to-1 of all long rows. */
 static tess_status add_pieces(tess_cpu_work *work, int64_t from, int64_t to, int64_t *capacity)
 {
     for (int64_t i = 0; i < work->long_count; i++) {
@@ -234,7 +237,8 @@ struct lockstep_of_jobs {
     tess_cpu_lockstep count;
 };
 
-/* The pieces of a long row are of one length. */
+/* Adds up the blocks done alone in whole rows. The pieces of a long row are of one length and add
+ * none. */
 static void count_jobs(void *arg, tess_range jobs)
 {
     struct lockstep_of_jobs *all = arg;

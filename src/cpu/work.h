@@ -4,7 +4,7 @@
 #include "cpu/kernel.h"
 #include "matrix/matrix.h"
 
-/* Queues of jobs for whoever comes first, at most: one a share, or one for several. */
+/* The most queues of jobs for whichever thread comes first. A queue is for one share or several. */
 enum { TESS_CPU_QUEUES = 64 };
 
 /* One call of a kernel: whole rows, or pieces of a long row (bounds are then piece numbers). */
@@ -13,7 +13,7 @@ typedef struct tess_cpu_job {
     int64_t long_row; /* index in long_rows, -1 for whole rows */
 } tess_cpu_job;
 
-/* A row cut in pieces of nearly equal size: blocks offsets[i] .. offsets[i+1]-1 are piece i, and
+/* A row cut into pieces of nearly equal size: blocks offsets[i] .. offsets[i+1]-1 are piece i, and
  * its sum goes to sums + (first_sum + i) * r. */
 typedef struct tess_cpu_long_row {
     int64_t row;
@@ -22,9 +22,9 @@ typedef struct tess_cpu_long_row {
     int64_t first_sum;
 } tess_cpu_long_row;
 
-/* The division of a matrix's rows among `shares` threads. Rows longer than a fixed number of bytes
- * are cut at places that depend on the matrix alone; so is every order of summation, and the result
- * is bitwise the same for any number of threads. */
+/* The division of a matrix's rows among `shares` threads. Long rows are cut. What is long, where it
+ * is cut and every order of summation depend on the matrix alone, so that the result is bitwise the
+ * same for any number of threads. */
 typedef struct tess_cpu_work {
     tess_ctx *ctx;
     int shares, streams;
@@ -43,18 +43,19 @@ tess_status tess_cpu_work_create(tess_ctx *ctx, const tess_matrix *A, int shares
                                  tess_cpu_work *work);
 void tess_cpu_work_destroy(tess_cpu_work *work);
 
-/* How many jobs of each queue are taken, in one product; begins with zeros. */
+/* How many jobs of each queue are taken in one product; starts from zeros. */
 typedef struct tess_cpu_turns {
     int64_t taken[TESS_CPU_QUEUES];
 } tess_cpu_turns;
 
-/* What the streams of a thread, which walk their rows in lockstep, do alone: */
+/* Blocks that one stream of a thread does alone, although the streams walk their rows in
+ * lockstep. */
 typedef struct tess_cpu_lockstep {
     int64_t alone; /* blocks that one does alone, as its row is longer than another's */
     int64_t left;  /* blocks of the rows that are left when another stream has ended */
 } tess_cpu_lockstep;
-/* Adds the blocks that streams do alone in the rows bounds[0] .. bounds[streams]-1; the second
- * function adds those of all jobs. */
+/* Adds the blocks that streams do alone in the rows bounds[0] .. bounds[streams]-1. The second
+ * function returns the sum over all jobs. */
 void tess_cpu_count_lockstep(const int64_t *row_offsets, const int64_t *bounds, int streams,
                              tess_cpu_lockstep *count);
 tess_cpu_lockstep tess_cpu_work_lockstep(const tess_cpu_work *work, const int64_t *row_offsets);
@@ -67,6 +68,7 @@ int64_t tess_cpu_work_next(const tess_cpu_work *work, int share, tess_cpu_turns 
 typedef void (*tess_cpu_work_fn)(const void *product, int64_t i);
 void tess_cpu_work_run(const tess_cpu_work *work, tess_cpu_work_fn run, tess_cpu_work_fn finish,
                        const void *product);
-/* Bytes of a share's tail; and of what is `left` of a tail, the bytes of its next job. */
+/* The bytes of a share's tail, and the bytes of the next job when `left` bytes of a tail are
+ * left. */
 int64_t tess_cpu_tail(int64_t share, int shares);
 int64_t tess_cpu_next_piece(int64_t left);

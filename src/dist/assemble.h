@@ -1,8 +1,8 @@
 /* Assembly of a part: blocks are kept in the order in which they are added, and sent to the owners
  * of their rows.
  *
- * Added blocks lie in three arrays, with one element a block: its block row and its block column in
- * the whole matrix, and its block * block values, column by column. Before they are sent, blocks
+ * Added blocks lie in three arrays, with one element per block: its block row and its block column
+ * in the whole matrix, and its block * block values, column by column. Before they are sent, blocks
  * are sorted by owner, so that those for one part are contiguous in each array. Those that arrive
  * lie in the order of the parts:
  *

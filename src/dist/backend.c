@@ -13,8 +13,8 @@ static tess_status agree(tess_plan *plan, tess_status status)
     return tess_comm_agree(part->ctx, &part->comm, status);
 }
 
-/* The forms of the papers read vectors in host memory, where the parts' devices do not multiply
- * together. */
+/* The product forms of the papers (whole, shuffle) take vectors in host memory, unless the parts'
+ * devices exchange messages themselves. */
 static tess_status multiply_by_form(tess_plan *plan, const tess_part_product *product)
 {
     tess_part_plan *p = state_of(plan);
@@ -98,7 +98,8 @@ static double host_dot(const tess_matrix *A, const void *x, const void *y)
     return sum;
 }
 
-/* The part's own rows of x . y: in the device's memory or the host's, both in the same. */
+/* The sum over the part's own rows of x . y. Both vectors are in the device's memory or both in the
+ * host's. */
 static tess_status dot_own(tess_plan *own, const void *x, const void *y, double *dot)
 {
     tess_device *device = own->device;
@@ -275,7 +276,7 @@ static tess_status make(tess_part *part, tess_device *device, const tess_plan_op
     return TESS_OK;
 }
 
-/* Whether all parts keep a solver's vectors on devices: those of one kind. */
+/* Finds out whether the devices of all parts keep a solver's vectors. */
 static tess_status look_at_devices(tess_part *part, const tess_device *device, bool *on_devices)
 {
     double without = !device->backend->part_space;

@@ -25,7 +25,7 @@ typedef struct dealing {
     const tess_comm *comm;
     int count;
     deal_arrays *parts;
-    tess_message *messages; /* one a part */
+    tess_message *messages; /* one per part */
 } dealing;
 
 /* Part 0 sends messages[r] to every other part r; another part receives messages[0]. */

@@ -5,10 +5,10 @@
  *     shuffle   rows are dealt out by length, whoever owns them; all of x goes to every part, all
  *               results to part 0, which puts them in order (paper 003, section 5.6)
  *
- * The last two have a copy of the blocks, with all columns, and a plan for it. Transposes are the
- * default's. `multiply` has vectors, messages and results in host memory: it is for parts on
- * processors. A device that multiplies parts itself (backend.h, part_multiply) exchanges as the
- * form says in its own memory (cuda/solve/form.h); it takes `work`.
+ * `whole` and `shuffle` keep a copy of the blocks, with columns of the whole matrix, and a plan for
+ * it. Transposed products take the default form. `multiply` has vectors, messages and results in
+ * host memory: it is for parts on processors. A device that multiplies parts itself (backend.h,
+ * part_multiply) exchanges as the form says in its own memory (cuda/solve/form.h); it calls `work`.
  */
 #pragma once
 
@@ -44,7 +44,7 @@ extern const tess_form tess_form_whole, tess_form_shuffle;
 tess_status tess_form_open(tess_part_plan *p, const char *text, tess_device *device,
                            const tess_plan_options *options);
 void tess_form_close(tess_part_plan *p);
-/* After new values in p->new_own and p->new_outside. */
+/* Called after new values in p->new_own and p->new_outside. */
 tess_status tess_form_update(tess_part_plan *p);
 
 /* ---- form_local.c: what both forms of the papers have ---- */
@@ -53,7 +53,7 @@ tess_status tess_form_update(tess_part_plan *p);
 typedef struct tess_form_rows {
     int64_t block_rows, blocks;
     int64_t *row_offsets, *columns;
-    char *values; /* by columns of a block */
+    char *values; /* column by column in a block */
 } tess_form_rows;
 
 /* All of x for k vectors: row i of vector v is element i * k + v. */
@@ -86,7 +86,7 @@ void tess_form_local_free(tess_part_plan *p, tess_form_local *local);
  * vectors, row-major, and has this part's piece when messages start. Collective. */
 tess_status tess_form_x_channel(const tess_part *part, int k, void *x, void **channel);
 
-/* Brings all of X together; *out is it, until the next call. Collective. */
+/* Brings all of X together; *out points to it until the next call. Collective. */
 tess_status tess_form_spread(tess_part_plan *p, tess_form_local *local, int k,
                              tess_block_order order, const void *X, int64_t ldx, void **out);
 /* result = alpha * matrix * x, both row-major with k vectors. */

@@ -110,7 +110,7 @@ static int compare_columns(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Lists the distinct outside columns, sorted. `halo` has room for one a block. */
+/* Lists the distinct outside columns, sorted. `halo` has room for one per block. */
 static int64_t list_halo(const tess_part *part, const tess_part_view *v, int64_t *halo)
 {
     int64_t count = 0, distinct = 0;

@@ -85,7 +85,7 @@ static inline int tess_part_owner(const int64_t *firsts, int parts, int64_t row)
     return (int)tess_lower_bound(firsts, 1, parts, row + 1) - 1;
 }
 
-/* Dot products summed in one message, at most. */
+/* The most dot products summed in one message. */
 enum { TESS_PART_SUMS = 16 };
 
 /* ---- agree.c ---- */
@@ -111,8 +111,8 @@ tess_status tess_comm_exchange(tess_ctx *ctx, const tess_comm *comm, int sends,
                                const tess_message *send, int receives, const tess_message *receive);
 
 /* Sends elements out_firsts[r] .. out_firsts[r+1]-1 of `out` to part r, for all r, and receives
- * elements in_firsts[r] .. in_firsts[r+1]-1 of `in` from it. This part's own are copied. `bytes` is
- * the size of an element. `messages` has room for two a part. */
+ * elements in_firsts[r] .. in_firsts[r+1]-1 of `in` from it. This part's own elements are copied.
+ * `bytes` is the size of an element. `messages` has room for two per part. */
 tess_status tess_comm_exchange_array(tess_ctx *ctx, const tess_comm *comm,
                                      const int64_t *out_firsts, void *out, const int64_t *in_firsts,
                                      void *in, size_t bytes, tess_message *messages);

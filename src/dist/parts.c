@@ -1,7 +1,8 @@
-/* Plans of a device of several parts: one plan a part (backend.c). The caller's vectors are whole.
+/* Plans of a device of several parts: one plan per part (backend.c). The caller's vectors are
+ * whole.
  *
- * Of a matrix that is not square, or whose blocks are not, every part has some block rows with all
- * columns. There is no halo: a part multiplies all of x, and writes its rows of y.
+ * If the matrix or its blocks are not square, every part has some block rows with all columns. Then
+ * there is no halo: a part multiplies all of x, and writes its rows of y.
  */
 #include "dist/parts.h"
 #include "matrix/partition/partition.h"
@@ -11,8 +12,8 @@ typedef struct tess_parts_plan {
     const tess_matrix *A;
     tess_part **part;
     tess_plan **plan;
-    tess_matrix **rows; /* of each part, where it has them with all columns; else NULL */
-    int64_t *firsts;    /* and its first block row */
+    tess_matrix **rows; /* each part's block rows with all columns; NULL: A is dealt out */
+    int64_t *firsts;    /* with `rows`: each part's first block row */
 } tess_parts_plan;
 
 static tess_parts_plan *state_of(const tess_plan *plan)
@@ -218,8 +219,8 @@ static tess_status spmm(tess_plan *plan, int k, tess_block_order order, double a
                           .ldy = ldy});
 }
 
-/* What the parts' dot products come to: each has the sum of all, or where it has rows with all
- * columns that of its own. */
+/* The whole dot product. Each part has it already, except where parts have rows with all columns:
+ * then each has that of its own rows. */
 static double sum_of(const tess_plan *plan, const double *dots)
 {
     const tess_parts_plan *p = state_of(plan);

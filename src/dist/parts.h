@@ -1,7 +1,7 @@
 /* A device of several parts in this process: "cpu:4,4", "cuda:0,1".
  *
  *     caller's context                 vectors whole, in host memory
- *        tess_parts ── team            a thread a part; part 0 is the caller's
+ *        tess_parts ── team            one thread per part; part 0 is the caller's
  *           ├ part 0: context, device  "cpu:4"
  *           └ part 1: context, device  "cpu:4"
  *

@@ -1,8 +1,8 @@
 /* Parts read a .tess file: each reads its own rows, and together they verify the checksums.
  *
  * A part finds its range of rows by bisection in the row offsets of the file, of which it reads
- * some dozens. It then reads its rows' bytes of each section. The checksum of a section is that of
- * the checksums of its pieces of 1 MiB. A part hashes the pieces that begin in its own bytes:
+ * some dozens. It then reads its rows' bytes of each section. The checksum of a section is computed
+ * from the checksums of its pieces of 1 MiB. A part hashes the pieces that begin in its own bytes:
  *
  *     section   |....|....|....|....|....|        pieces
  *     part 0     -----------                      its bytes; hashes pieces 0, 1, 2
@@ -35,7 +35,7 @@ typedef struct part_file {
     void *values;
     piece_ranges pieces, *everybody;
     uint64_t *mine, *all;   /* checksums of pieces: this part's; on part 0 those of all parts */
-    tess_message *messages; /* one a part */
+    tess_message *messages; /* one per part */
 } part_file;
 
 static tess_status unreadable(const part_file *f, int section)

@@ -4,7 +4,8 @@
  *                                                     0: xx   1: xx   2: x   3: x   4: xx   5: x
  *     sorted   0 1 4 2 3 5          two parts         part 0: 0 4 3      part 1: 1 2 5
  *
- * A row without blocks is one segment. Without lambda every row is. All parts know the list.
+ * A row without blocks is one segment. Without lambda every row is one segment. All parts know the
+ * list.
  */
 #pragma once
 
@@ -29,7 +30,7 @@ void tess_segments_free(tess_ctx *ctx, tess_segments *s);
 /* Segments of one part, and of all parts before it. */
 int64_t tess_segments_on(const tess_segments *s, int size, int rank);
 int64_t tess_segments_before(const tess_segments *s, int size, int rank);
-/* The blocks of a segment: from its row's block *begin. */
+/* Returns the number of blocks of a segment, which begin with block *begin of its row. */
 int64_t tess_segment_blocks(const tess_segments *s, int64_t segment, int64_t *begin);
 
 /* Sends every segment's blocks from the owner of its row to the part that computes with it; `out`

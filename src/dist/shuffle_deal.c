@@ -63,8 +63,8 @@ static void cut_rows(tess_segments *s)
     s->count = s->firsts[s->rows];
 }
 
-/* By length, the longest first; of one length in their own order. `next` has a zero for every
- * length up to the longest, and one more. */
+/* Sorts by length, the longest first; segments of one length keep their order. `next` has a zero
+ * for every length up to the longest, and one more. */
 static void sort_segments(tess_segments *s, int64_t longest, int64_t *next)
 {
     int64_t begin;

@@ -1,5 +1,5 @@
-/* Products with vectors by part: the caller has a pointer a part, to memory of the part's device or
- * of the host. No vector is copied between them. */
+/* Products with vectors by part: the caller has one pointer per part, to memory of the part's
+ * device or of the host. No vector is copied between them. */
 #include "plan/tuner.h"
 
 typedef struct by_part {
@@ -10,7 +10,7 @@ typedef struct by_part {
     const void *const *x, *const *w;
     void *const *y;
     int64_t ldx, ldy;
-    double *dots; /* a number a part, all the same; NULL: none */
+    double *dots; /* one number per part, all equal; NULL: none */
 } by_part;
 
 static tess_status check(const tess_plan *plan, const char *call, const void *x, const void *y)
@@ -104,7 +104,7 @@ static tess_status run(tess_plan *plan, const char *call, tess_part_fn body, by_
     return plan->device->backend->each_part(plan, body, c);
 }
 
-/* The same with a sum. */
+/* The same with a dot product. */
 static tess_status run_dot(tess_plan *plan, const char *call, tess_part_fn body, by_part *c,
                            double *dot)
 {
@@ -159,6 +159,6 @@ tess_status tess_spmv_dot_parts(tess_plan *plan, double alpha, const void *const
 
 tess_status tess_dot_parts(tess_plan *plan, const void *const *x, const void *const *y, double *dot)
 {
-    /* Read alone: what is not const is a product's y. */
+    /* y is only read; it is not const because a product writes it. */
     return run_dot(plan, __func__, add, &(by_part){.x = x, .y = (void *const *)(uintptr_t)y}, dot);
 }

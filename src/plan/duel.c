@@ -2,23 +2,25 @@
 
 /* A batch is RUNS timed products. A duel is four batches: challenger, champion, champion,
  * challenger. The first products of a batch are slow: the cache still holds the other side's
- * arrays. Products are not counted until they no longer get faster, but at most so many are left
- * out: */
+ * arrays. Products are not counted until they no longer get faster. warm_runs chooses from the WARM
+ * numbers how many are left out at most: */
 enum { RUNS = TESS_DUEL_RUNS / 2, WARM = 1, WARM_OTHER = 3, WARM_NEW = 8, WARM_FIRST = 9 };
 /* Products still get faster while one takes less than this share of the one before. */
 static const double faster = 0.97;
-/* A challenger this many times slower than the champion is out: at a glance, before the champion
- * has run again, and halfway, after it has. Times of an asynchronous device are quiet: there a
- * challenger that is not ahead at a glance is out, so that more sets of parameters get a glance. */
+/* A challenger this many times as slow as the champion is out. `glance_limit` holds before the
+ * champion has run again, `halfway_limit` after. Times of an asynchronous device vary little. There
+ * a challenger that is not ahead at a glance is out, so that more sets of parameters get a
+ * glance. */
 static const double glance_limit = 1.15, glance_limit_asynchronous = 0.99, halfway_limit = 1.02;
 /* A challenger wins below this share of the champion's time; ties go to the champion. */
 static const double margin = 0.99;
 /* Where there is no room for a duel, a glance decides: the challenger wins below this share of the
- * champion's shortest time. A CPU's times are less quiet than those of an asynchronous device. */
+ * champion's shortest time. Times of a CPU vary more than those of an asynchronous device. */
 static const double clear_margin = 0.85, clear_margin_asynchronous = 0.985;
 
-/* A format is out when this many of its kernels have run, none within so many times the champion's
- * time: kernels of one format of a CPU differ by less. Kernels of a GPU differ by more. */
+/* A format is out when FORMAT_KERNELS of its kernels have run, and all took more than
+ * `format_limit` times the champion's time. On a CPU kernels of one format differ by less. On a GPU
+ * they differ by more, so no format is out there. */
 enum { FORMAT_KERNELS = 2 };
 static const double format_limit = 1.3;
 
@@ -67,8 +69,9 @@ bool tess_duel_format_is_out(const tess_arena *a, int64_t champion, int64_t chal
     return slow >= FORMAT_KERNELS;
 }
 
-/* Whether the arrays that the last trial read are those of this one: its own, A's own, or on a GPU
- * those that trials on one format share. Trials on a CPU have copies of their own. */
+/* Returns whether this trial reads the arrays that the last trial read. That is so for the same
+ * trial, and for one on the same format if both read A's own arrays, or run on a GPU, where trials
+ * on one format share their layout. Trials on a CPU have copies of their own. */
 static bool is_warm(const tess_arena *a, int64_t trial)
 {
     const tess_candidate *c = &a->search->trials[trial].candidate;
@@ -137,8 +140,8 @@ bool tess_duel_room(const tess_arena *a, int64_t champion, int64_t challenger, i
            search->spmvs + runs <= TESS_MEASURE_PRODUCTS;
 }
 
-/* Whether a challenger that has run one batch may be the faster. The naive choice gets the wider
- * limit: a search must not end below it. */
+/* Returns whether a challenger that has run one batch may be the faster. The naive choice gets the
+ * wider limit: a search must not end with less. */
 static bool is_promising(const tess_arena *a, const tess_contestant *champion,
                          const tess_contestant *challenger)
 {
@@ -148,9 +151,9 @@ static bool is_promising(const tess_arena *a, const tess_contestant *champion,
     return median(challenger) <= limit * median(champion);
 }
 
-/* For how many more candidates there must be room besides a duel. On an asynchronous device a
- * glance says nearly what a duel does, and a duel costs three glances. Of many sets of parameters
- * that are expected to be alike, the one that is far ahead may come last. */
+/* Returns for how many candidates there must be room besides a duel: on an asynchronous device, for
+ * all that are left. A glance says nearly as much there as a duel, which costs three batches more.
+ * Of many sets of parameters that are expected to be alike, the best may come last. */
 static int64_t looks_left(const tess_arena *a, const tess_contestant *challenger)
 {
     const tess_search *search = a->search;

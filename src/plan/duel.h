@@ -15,7 +15,7 @@ typedef struct tess_contestant {
     bool cold; /* its last batch was the search's first */
 } tess_contestant;
 
-/* Where duels take place. */
+/* What all duels of a search share. */
 typedef struct tess_arena {
     tess_ctx *ctx;
     const tess_matrix *A;
@@ -29,14 +29,14 @@ typedef struct tess_arena {
     void *x, *y;
 } tess_arena;
 
-/* Products of a MEASURE search. */
+/* The most products of a MEASURE search. */
 enum { TESS_MEASURE_PRODUCTS = 60 };
 
 /* Times one batch of products of one side. */
 tess_status tess_duel_batch(tess_arena *a, tess_contestant *c);
-/* Whether `batches` more of the two are within the budget of products. */
+/* Whether `batches` more batches of the two are within the budget of products. */
 bool tess_duel_room(const tess_arena *a, int64_t champion, int64_t challenger, int64_t batches);
-/* Whether the challenger's format is too slow to try more kernels on it: products are few. */
+/* Whether the challenger's format is too slow to spend more products on its kernels. */
 bool tess_duel_format_is_out(const tess_arena *a, int64_t champion, int64_t challenger);
 /* Whether the challenger wins; the champion has run a batch before. */
 tess_status tess_duel(tess_arena *a, tess_contestant *champion, tess_contestant *challenger,

@@ -108,7 +108,8 @@ tess_status tess_product_missing(tess_plan *plan, const char *call)
                      plan->device->backend->name);
 }
 
-/* Products use scratch memory of the plan: those of several threads take turns. */
+/* Ends a plan's turn. Products use scratch memory of the plan, so those of several threads take
+ * turns. */
 static tess_status leave(tess_plan *plan, tess_status status)
 {
     tess_unlock(&plan->turn);
@@ -157,7 +158,7 @@ static tess_status update_values(tess_plan *plan, const void *values)
     return TESS_OK;
 }
 
-/* For callers that have the plan's turn. */
+/* tess_plan_follow for callers that have the plan's turn. */
 static tess_status follow(tess_plan *plan)
 {
     const tess_matrix *A = plan->matrix;
@@ -174,8 +175,7 @@ tess_status tess_plan_follow(tess_plan *plan)
     return leave(plan, follow(plan));
 }
 
-/* Prepares another plan for what this one is used for. It takes this one's place if it can do the
- * call. */
+/* Prepares the plan of another trial. It takes this plan's place if it can do the call. */
 static tess_status substitute(tess_plan *plan, int64_t trial, const tess_product_call *call)
 {
     const tess_candidate *c = &plan->search->trials[trial].candidate;
@@ -204,8 +204,8 @@ static tess_status substitute(tess_plan *plan, int64_t trial, const tess_product
     return status;
 }
 
-/* The first product failed where the driver refused it: the next candidates are tried. If none can
- * do it either, the failure is the first one's. */
+/* The driver refused the plan's first product: the next candidates are tried. If none can do it
+ * either, the failure is the first one's. */
 static tess_status fall_back_product(tess_plan *plan, const tess_product_call *call,
                                      tess_status status)
 {

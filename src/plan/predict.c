@@ -6,7 +6,7 @@
 
 enum { DEVICES_MAX = 1024, SOLVES_MAX = 16 };
 
-/* One allocation each. */
+/* What a caller's tess_prediction is part of. */
 typedef struct prediction {
     tess_prediction public;
     tess_ctx *ctx;
@@ -79,7 +79,7 @@ cleanup:
 
 /* ---- Devices ---- */
 
-/* What is asked for, once and for all numbers of devices. */
+/* What the predictions for all numbers of devices share. */
 typedef struct devices_work {
     const tess_model *model;
     const tess_model_problem *problem;
@@ -90,7 +90,7 @@ typedef struct devices_work {
     tess_model_split splits[SOLVES_MAX]; /* by the number of the prediction */
 } devices_work;
 
-/* The parts that have most, each in its own way. */
+/* The largest number of bytes, rows, halo rows and neighbours that any part has. */
 static tess_status split_of(tess_ctx *ctx, const devices_work *work, int devices, prediction *p,
                             tess_model_split *out)
 {
@@ -124,7 +124,7 @@ static void count_useful(const tess_model_problem *problem, const prediction *p,
     solve->useful_flops = times * (2 * problem->stored * p->public.density + 13 * problem->rows);
 }
 
-/* 1, 2, 4 ... and `most`. */
+/* Predicts solves on 1, 2, 4 ... and `most` devices. */
 static tess_status predict_solves(tess_ctx *ctx, devices_work *work, int most, prediction *p)
 {
     p->public.worthwhile = 1;

@@ -18,8 +18,8 @@ typedef struct tess_product_call {
     int64_t ldx, ldy;
 } tess_product_call;
 
-/* plan.c: runs it in the plan's turn, with the matrix's newest values. Where the driver refuses a
- * plan's first product, the next candidates are tried. */
+/* plan.c: runs the call in the plan's turn, with the matrix's newest values. Where the driver
+ * refuses a plan's first product, the next candidates are tried. */
 tess_status tess_plan_perform(tess_plan *plan, const tess_product_call *call);
 /* "CALL: device 'NAME' cannot do this yet" */
 tess_status tess_product_missing(tess_plan *plan, const char *call);

@@ -1,16 +1,19 @@
 /* Making a regrouped plan, and whether it pays (regrouped.h).
  *
- * Automatically: a glance at a few rows says whether detection is worth its time, detection whether
- * there are blocks, the model whether their product and the passes are faster than A as it is by a
- * margin. Then both are timed, and the faster one stays.
+ * An automatic choice takes these steps, and ends at the first one that says no:
+ *
+ *     glance       a few rows: is detection worth its time?
+ *     detection    are there blocks?
+ *     model        is their product with its passes faster than A as it is, by a margin?
+ *     timing       which of the two is faster? It stays.
  */
 #include "plan/regrouped.h"
 
 #include "matrix/detect/regroup.h"
 #include "plan/model/model.h"
 
-/* Of the predicted time of A as it is, the most that a regrouped plan may take to be tried: it
- * needs a second copy of the matrix, and detection takes as long as many products. */
+/* The most that a regrouped plan may be predicted to take to be tried, as a share of the time of A
+ * as it is: it needs a second copy of the matrix, and detection takes as long as many products. */
 #define PAYS 0.9
 
 enum { TIMED = 5, ROUNDS = 2 };
@@ -22,7 +25,7 @@ static tess_status refuse(tess_ctx *ctx, const char *why)
     return tess_fail(ctx, TESS_ERR_UNSUPPORTED, "regroup: %s: use TESS_REGROUP_OFF", why);
 }
 
-/* What a regrouped plan needs of matrix and device. */
+/* Checks what a regrouped plan needs of matrix and device. */
 static tess_status check(tess_ctx *ctx, const tess_matrix *A, const tess_device *device)
 {
     const tess_backend *backend = device->backend;
@@ -39,8 +42,8 @@ static tess_status check(tess_ctx *ctx, const tess_matrix *A, const tess_device 
     return A->rows > INT32_MAX ? refuse(ctx, "the matrix has more than 2^31 - 1 rows") : TESS_OK;
 }
 
-/* Whether an automatic choice may be looked for: the caller left everything open, and a search
- * would be made too. */
+/* Returns whether an automatic choice may be looked for: the caller left everything open, and a
+ * search would be made too. */
 static bool worth_a_glance(const tess_matrix *A, const tess_device *device,
                            const tess_plan_options *options)
 {
@@ -55,7 +58,7 @@ static bool worth_a_glance(const tess_matrix *A, const tess_device *device,
 
 /* ---- Making ---- */
 
-/* Both lists of rows, and whether there is anything to permute. */
+/* Makes both lists of rows, and finds out whether there is anything to permute. */
 static tess_status list_rows(tess_ctx *ctx, const int64_t *order, int64_t rows, tess_regrouped *r)
 {
     TESS_TRY(TESS_ALLOC(ctx, rows, &r->source[0]));
@@ -69,7 +72,7 @@ static tess_status list_rows(tess_ctx *ctx, const int64_t *order, int64_t rows, 
     return TESS_OK;
 }
 
-/* The lists in the device's memory; an order of fields needs none. */
+/* Sends the lists to the device's memory; an order of fields needs none. */
 static tess_status send_rows(int64_t rows, tess_regrouped *r)
 {
     const tess_backend *real = r->real->backend;
@@ -81,8 +84,8 @@ static tess_status send_rows(int64_t rows, tess_regrouped *r)
     return TESS_OK;
 }
 
-/* Another trial of the inner plan's search in its place, where that is faster because it needs no
- * passes, of which the search did not know. The search stays, as an explanation. */
+/* Replaces the inner plan by another trial of its search, if that is faster because it needs no
+ * passes. The search did not know of passes. It stays, as an explanation. */
 static tess_status choose_without_passes(const tess_matrix *A, tess_regrouped *r, tess_plan **inner)
 {
     tess_search *search = (*inner)->search;
@@ -114,7 +117,7 @@ static tess_status choose_without_passes(const tess_matrix *A, tess_regrouped *r
     return TESS_OK;
 }
 
-/* Whether y = A x needs no passes: the inner plan exists now. */
+/* Finds out whether y = A x needs no passes, now that the inner plan exists. */
 static tess_status fuse(tess_regrouped *r, tess_plan *inner)
 {
     const tess_backend *real = r->real->backend;
@@ -171,7 +174,7 @@ cleanup:
     return status;
 }
 
-/* What is kept beside A. */
+/* The bytes that are kept beside A. */
 static double memory_of(const tess_matrix *A, const tess_regrouped *r, const tess_plan *inner)
 {
     const double value = (double)tess_type_size(A->type), rows = (double)A->rows;
@@ -246,7 +249,7 @@ static tess_status make_asked(tess_ctx *ctx, const tess_matrix *A, tess_device *
 
 /* ---- By itself ---- */
 
-/* Whether B and the passes are predicted to be faster than what A's plan is predicted to take. */
+/* Finds out whether B with its passes is predicted to be faster than A's plan. */
 static tess_status predicted_to_pay(tess_plan *plain, tess_regrouped *r, bool *pays)
 {
     tess_candidate B;
@@ -291,7 +294,7 @@ cleanup:
     return status;
 }
 
-/* A regrouped plan in the place of *plan, if it is faster. */
+/* Puts a regrouped plan in the place of *plan, if it is measured to be faster. */
 static tess_status challenge(tess_regrouped *r, const tess_plan_options *options, double start,
                              tess_plan **plan)
 {

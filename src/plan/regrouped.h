@@ -6,8 +6,9 @@
  * Row i of B is row order[i] of A. The plan's matrix, vectors and values are the caller's, in the
  * caller's numbering; plan->inner is a plan of B on the same device. Its backend is the device's
  * with other products: each brings x into the new order and y back, in two passes over vectors.
- * Where groups already follow each other in A, nothing moves and there are no passes. Nor are there
- * for fields where the inner kernel reads x and writes y by fields itself: the product is `fused`.
+ * Where groups already follow each other in A, nothing moves and there are no passes. For fields
+ * there are none either where the inner kernel itself reads x and writes y by fields: the product
+ * is `fused`.
  */
 #pragma once
 
@@ -48,8 +49,8 @@ static inline tess_regrouped *tess_regrouped_of(const tess_plan *plan)
 
 /* ---- regrouped.c ---- */
 
-/* A regrouped plan, as options->regroup asks for. With `auto` *plan is one that exists, of A as it
- * is, and is replaced where regrouping is predicted to pay and, if anything may be run, does. */
+/* ON: makes a regrouped plan. AUTO: *plan is a plan of A as it is. It is replaced where regrouping
+ * is predicted to pay and then measured to be faster; nothing is run if the effort is ESTIMATE. */
 tess_status tess_plan_regroup(tess_ctx *ctx, const tess_matrix *A, tess_device *device,
                               const tess_plan_options *options, tess_plan **plan);
 
@@ -59,13 +60,14 @@ tess_status tess_plan_regroup(tess_ctx *ctx, const tess_matrix *A, tess_device *
  * there are none. */
 double tess_regrouped_bytes(const tess_plan *plan);
 double tess_regrouped_pass_bytes(const tess_matrix *A, const tess_regrouped *r);
-/* Their predicted time beside a product of so many bytes; 0: the model does not know it. */
+/* The predicted time of the passes beside a product of `product_bytes` bytes; 0: the model does not
+ * know it. */
 double tess_regrouped_pass_seconds(const tess_matrix *A, const tess_regrouped *r,
                                    double product_bytes);
-/* Whether a candidate for B is expected to need none. */
+/* Whether a candidate for B is expected to need no passes. */
 bool tess_regrouped_fuses(const tess_regrouped *r, const tess_candidate *c);
-/* Of a search for B's plan, the chosen trial, or one that needs no passes and is therefore faster:
- * by measured times where the chosen one was measured, else by predicted ones. */
+/* The chosen trial of a search for B's plan, or one that is faster because it needs no passes.
+ * Times are measured ones where the chosen trial was measured, else predicted ones. */
 int64_t tess_regrouped_fastest(const tess_matrix *A, const tess_regrouped *r,
                                const tess_search *search);
 /* What B's plan is expected to take: what an estimate takes, or the candidate of fewest bytes where
@@ -75,13 +77,14 @@ tess_status tess_regrouped_estimate(const tess_matrix *A, const tess_regrouped *
 
 /* ---- regrouped_values.c ---- */
 
-/* B in that order, blocks of b x b. */
+/* Makes B: A in that order, in blocks of b x b. */
 tess_status tess_regroup_matrix(tess_ctx *ctx, const tess_matrix *A, const int64_t *order,
                                 int32_t block, tess_matrix **out);
-/* Where neighbours are far apart in B, its groups in another order, in which they are near (reverse
- * Cuthill-McKee): B and its order are replaced. */
+/* Where neighbours are far apart in B, puts its groups into another order, in which they are near
+ * (reverse Cuthill-McKee): B and its order are replaced. */
 tess_status tess_regroup_near(tess_ctx *ctx, tess_matrix **B, int64_t *order, bool *changed);
-/* `values`, in A's layout, into B. The lists of rows are those of tess_regrouped.source. */
+/* Puts `values`, which are in A's layout, into B. The lists of rows are those of
+ * tess_regrouped.source. */
 tess_status tess_regroup_values(const tess_matrix *A, const void *values, const int32_t *old_row,
                                 const int32_t *new_row, tess_matrix *B);
 
@@ -91,10 +94,10 @@ tess_status tess_regroup_values(const tess_matrix *A, const void *values, const 
 tess_backend tess_regrouped_table(const tess_backend *real);
 void tess_regrouped_free(tess_ctx *ctx, tess_regrouped *r);
 
-/* A vector of the caller's into the plan's inner order, and back; both where the device can reach
- * them, in one memory. */
+/* Brings a vector of the caller's into the plan's inner order, and back. Both vectors are in one
+ * memory, which the device can reach. */
 tess_status tess_regrouped_take(tess_plan *plan, const void *from, void *to);
 tess_status tess_regrouped_give(tess_plan *plan, const void *from, void *to);
-/* Room for `vectors` of them in the memory that `like` is in. */
+/* Allocates `vectors` vectors in the memory that `like` is in. */
 tess_status tess_regrouped_alloc(tess_plan *plan, const void *like, int64_t vectors, void **out);
 void tess_regrouped_release(tess_plan *plan, void *vectors); /* NULL is fine */

@@ -1,5 +1,6 @@
 /* What a regrouped plan costs: passes over vectors, and the kernel that is fastest with its passes
- * (regrouped.h). Kernels that take vectors by fields have none, which a search does not know. */
+ * (regrouped.h). Kernels that take vectors by fields need no passes, which a search does not
+ * know. */
 #include "plan/model/model.h"
 #include "plan/regrouped.h"
 

@@ -1,8 +1,8 @@
 /* Products of a regrouped plan: passes around the inner plan's, or none (regrouped.h).
  *
- * Vectors in the memory of a device are permuted there, in the plan's stream, those in the host's
- * memory by the host. The inner product takes either. Buffers for one vector are made with the
- * plan, those for several at the first product with so many.
+ * Vectors in the memory of a device are permuted by the device, in the plan's stream. Vectors in
+ * the host's memory are permuted by the host. The inner product takes either. Buffers for one
+ * vector are made with the plan, those for several at the first product with so many.
  */
 #include "plan/products.h"
 #include "plan/regrouped.h"
@@ -62,7 +62,7 @@ typedef struct vectors {
 
 static const vectors one = {1, 1, 0};
 
-/* The same in a buffer, without gaps. */
+/* Strides of the same vectors in a buffer, without gaps. */
 static vectors packed(const tess_plan *plan, const vectors *v)
 {
     const bool columns = v->row == 1;
@@ -128,7 +128,7 @@ void tess_regrouped_release(tess_plan *plan, void *given)
         tess_free(plan->ctx, given);
 }
 
-/* The vectors of the caller's in the inner order, in a buffer. */
+/* Brings the caller's vectors into a buffer, in the inner order. */
 static tess_status bring(tess_plan *plan, int which, const void *from, const vectors *f, void **out)
 {
     const vectors t = packed(plan, f);
@@ -309,7 +309,7 @@ static void release(tess_plan *plan)
     tess_regrouped_free(plan->ctx, tess_regrouped_of(plan));
 }
 
-/* What the device does with plans of its own is not for this one. */
+/* The device's table, without the functions that need a plan of the device's own. */
 tess_backend tess_regrouped_table(const tess_backend *real)
 {
     tess_backend table = *real;

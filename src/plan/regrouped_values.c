@@ -1,16 +1,16 @@
 /* The permuted matrix of a regrouped plan, and its values (regrouped.h).
  *
  * A value of A's row i and column j is at row new(i) mod b, column new(j) mod b of the block of
- * (new(i) / b, new(j) / b). The blocks of a block row are found through a table, one a share, with
- * the place of each block column in that row.
+ * (new(i) / b, new(j) / b). The blocks of a block row are found through a table with the place of
+ * each block column in that row. Each share has a table.
  */
 #include "plan/regrouped.h"
 
 #include "matrix/arrange/arrange.h"
 
-/* From this distance of blocks from the diagonal on, as a share of all block rows, an order of the
- * groups is looked for: where there is no order, it is a third. The order must leave at most so
- * much of that distance. */
+/* NO_ORDER: from this mean distance of blocks to the diagonal on, as a share of all block rows,
+ * another order of the groups is looked for; in random order it is a third. LEFT: the order must
+ * reduce that distance to at most this share of it. */
 #define NO_ORDER 0.2
 #define LEFT 0.5
 
@@ -90,7 +90,7 @@ typedef struct filling {
     int64_t *place; /* B's block columns for each share */
 } filling;
 
-/* One scalar row of A, `inside` of its block row, to row `to` of B's block row. */
+/* Copies one scalar row of A to row `to` of B's block row. */
 static void fill_row(const filling *job, int64_t row, int64_t to, const int64_t *place)
 {
     const tess_matrix *A = job->A;

@@ -2,8 +2,8 @@
 #include "plan/tuner.h"
 #include "plan/model/model.h"
 
-/* Within `likely` times the best prediction the model cannot tell candidates apart. Those beyond
- * `promising` times come last. */
+/* Within `likely` times the best prediction the model cannot tell candidates apart. Candidates
+ * beyond `promising` times come last. */
 static const double likely = 1.12, promising = 1.4;
 
 static bool asked_for(const tess_plan_options *options, const tess_candidate *candidate)
@@ -19,7 +19,7 @@ typedef struct firsts {
     int64_t count;
 } firsts;
 
-/* Whether none of them is of the same format; with `kernel`, of the same kernel on it. */
+/* Whether none of `before` is of the same format; with `kernel`, of the same kernel on it. */
 static bool is_first(const tess_candidates *list, const firsts *before, int64_t at, bool kernel)
 {
     const tess_candidate *c = &list->items[at];

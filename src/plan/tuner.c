@@ -4,8 +4,9 @@
 #include "plan/duel.h"
 #include "plan/wisdom/wisdom.h"
 
-/* MEASURE prepares no further challenger after this many times the first plan's preparation plus
- * this many seconds: building formats must not dwarf their use. */
+/* MEASURE prepares no further challenger after `prepare_ratio` times the first plan's preparation,
+ * plus `prepare_seconds`, plus the time of the search's products: building formats must not dwarf
+ * their use. */
 static const double prepare_ratio = 4, prepare_seconds = 1;
 
 void tess_search_free(tess_ctx *ctx, tess_search *search)
@@ -93,8 +94,8 @@ static bool budget_left(const tess_arena *a, int64_t champion, int64_t challenge
     return tess_duel_room(a, champion, challenger, 1) && tess_seconds() - start < limit;
 }
 
-/* Every other trial against the champion, which is prepared and ends as the winner. A challenger
- * that fails is refused; a fault of the device shows at the champion's next run. */
+/* Tries every other trial against the champion, which is prepared and ends as the winner. A
+ * challenger that fails is refused; a fault of the device shows at the champion's next run. */
 static tess_status fight(tess_arena *a, tess_contestant *champion)
 {
     tess_search *search = a->search;
@@ -159,8 +160,8 @@ static tess_status make_vectors(tess_arena *a)
     return TESS_OK;
 }
 
-/* From the first candidate that can be prepared and run. One that fails at its first run makes room
- * for the next. */
+/* Searches from the first candidate on that can be prepared and run. One that fails at its first
+ * run makes room for the next. */
 static tess_status choose(tess_arena *a, tess_contestant *champion)
 {
     TESS_TRY(find_champion(a, 0, champion));

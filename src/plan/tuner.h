@@ -5,8 +5,8 @@
  * most two formats of a matrix are alive at once, and a change of the machine's speed during the
  * search hits both sides alike.
  *
- * Times of an asynchronous device are quiet. There MEASURE has a duel only if all other candidates
- * can still be looked at; else the first few runs decide.
+ * Times of an asynchronous device vary little. There MEASURE has a duel only if all other
+ * candidates can still get a glance; else the first few runs decide.
  */
 #pragma once
 

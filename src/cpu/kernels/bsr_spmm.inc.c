@@ -3,27 +3,28 @@
  * Included like bsr_spmv.inc.c. It gives NAME(bsr_spmm)(args, first, last, r, c), always inlined:
  * templates.inc.c calls it with constants, one function for each line of kernels.def.
  *
- * The vectors of X lie side by side, so a SIMD vector holds one scalar of W of them. A tile is the
- * r rows of a block row for up to `most` SIMD vectors, summed in registers:
+ * The vectors of X lie side by side, so a SIMD vector holds one scalar row of W vectors. A tile is
+ * the r rows of a block row for up to `most` SIMD vectors, summed in registers:
  *
  *     X   row col*c+q   | v0 v1 | v2 v3 | v4 v5 | v6 v7 |      W = 2, tile of 4
  *                           *       *       *       *
  *     A   a(i, q)         sums[i][0..3]  += a(i, q) * X(q)     one broadcast, `tile` products
  *
- * A block row is walked once for each tile; from the second on its values come from the cache.
- * k vectors that are not a multiple of W end in a vector that is loaded and stored by parts.
+ * A block row is walked once for each tile; from the second on its values come from the cache. If k
+ * is not a multiple of W, the last SIMD vector is loaded and stored by parts.
  */
 
-/* Registers for sums: three quarters of what there is; the rest is for X and the broadcast. */
+/* Registers for sums: three quarters of all; the rest is for X and the broadcast. */
 enum { NAME(spmm_sums) = SIMD_REGISTERS * 3 / 4, NAME(spmm_most) = 4 };
 
 /* SIMD vectors of the widest tile of r rows. */
 #define SPMM_MOST(r) ((r)*4 <= SIMD_REGISTERS * 3 / 4 ? 4 : (r)*2 <= SIMD_REGISTERS * 3 / 4 ? 2 : 1)
-/* Columns of a block summed apart, to hide the latency of a multiply-add in small tiles. */
+/* Sets of sums, which the columns of a block are added to in turn: two hide the latency of a
+ * multiply-add in small tiles. */
 #define SPMM_SETS(r, c, tile) ((c) >= 2 && 2 * (r) * (tile) <= SIMD_REGISTERS / 2 ? 2 : 1)
 
-/* sum + right * scalar i of a block, whose `count` scalars lie one after the other. Where a lane is
- * as good a factor as a scalar, they are loaded as vectors. */
+/* sum + right * scalar i of a block. Its `count` scalars lie one after the other (0: they do not).
+ * Where a lane is as good a factor as a scalar, scalars are loaded as vectors. */
 SIMD_INLINE V NAME(spmm_add)(V sum, V right, const REAL *values, const int64_t i, const int count)
 {
     const int64_t first = i - i % W;
@@ -35,8 +36,8 @@ SIMD_INLINE V NAME(spmm_add)(V sum, V right, const REAL *values, const int64_t i
                     (int)(i % W));
 }
 
-/* sums[set][i][n] += block * x for all c columns; the block's columns are `stride` apart, or, with
- * `count` scalars, one after the other. The last SIMD vector is loaded whole or by parts. */
+/* sums[set][i][n] += block * x for all c columns, which are `stride` scalars apart; `count` is that
+ * of spmm_add. The last SIMD vector is loaded whole or by parts. */
 SIMD_INLINE void NAME(spmm_block)(V *sums, const REAL *values, int64_t stride, const int count,
                                   const REAL *x, int64_t x_row, const int height, const int c,
                                   const int tile, const int sets, int lanes, const bool whole)
@@ -62,7 +63,8 @@ SIMD_INLINE void NAME(spmm_block)(V *sums, const REAL *values, int64_t stride, c
     }
 }
 
-/* y = alpha sum + beta y for W (or `lanes`) vectors of one scalar row, side by side or apart. */
+/* y = sum + beta y for W (or `lanes`) vectors of one scalar row, which lie side by side; for
+ * spmm_put_apart they are y_vector apart. */
 SIMD_INLINE void NAME(spmm_put)(REAL *y, V sum, REAL beta, int lanes, const bool whole)
 {
     if (beta != 0)
@@ -100,8 +102,7 @@ SIMD_INLINE void NAME(spmm_finish)(V *sums, const tess_cpu_spmm_args *args, REAL
          whole || i % tile < tile - 1);
         return;
     }
-    V apart[NAME(
-        spmm_sums)]; /* a copy, which may have a number as index: the sums have registers */
+    V apart[NAME(spmm_sums)]; /* a copy to index by a variable: the sums stay in registers */
     SIMD_UNROLL(16)
     for (int i = 0; i < r * tile; i++)
         apart[i] = sums[i];

@@ -25,7 +25,7 @@
  */
 #include "cpu/kernels/bsr_spmv_block.inc.c"
 
-/* Asks for the part of x that the block `ahead` blocks on will need. */
+/* Prefetches the part of x that the block `ahead` blocks further on needs. */
 SIMD_INLINE void NAME(fetch)(const int32_t *columns, const REAL *x, const int c, const int ahead)
 {
     const int line = 64 / (int)sizeof(REAL);
@@ -47,7 +47,7 @@ SIMD_INLINE void NAME(fetch_several)(const int32_t *columns, const REAL *x, cons
         NAME(fetch)(columns + i, x, c, ahead);
 }
 
-/* The next `at_once` blocks of a row, or the next one. */
+/* Adds the next `at_once` blocks of a row, or the next one. */
 SIMD_INLINE void NAME(step)(V *acc, NAME(place) * at, const REAL *x, const int r, const int c,
                             const int at_once, const int ahead)
 {
@@ -61,7 +61,8 @@ SIMD_INLINE void NAME(step)(V *acc, NAME(place) * at, const REAL *x, const int r
     NAME(go_on)(at, at_once, r, c);
 }
 
-/* `count` blocks of a row, `steps` steps without a branch between them while there are as many. */
+/* Adds `count` blocks of a row. While enough are left, `steps` steps follow each other without a
+ * branch. */
 SIMD_INLINE void NAME(blocks)(V *acc, NAME(place) * at, const REAL *x, int64_t count, const int r,
                               const int c, const int at_once, const int steps, const int ahead)
 {
@@ -94,8 +95,8 @@ SIMD_INLINE void NAME(rows_alone)(const tess_cpu_spmv_args *args, int64_t first,
     }
 }
 
-/* Where the ends of rows count most, y = A x (alpha 1, beta 0) has code of its own: in cache 3 x 3
- * gained 2 %. */
+/* Where the ends of rows cost most, y = A x (alpha 1, beta 0) has code of its own, which gained 2 %
+ * for 3 x 3 in cache. */
 SIMD_INLINE void NAME(bsr_rows)(const tess_cpu_spmv_args *args, int64_t first, int64_t last,
                                 const int r, const int c, const int at_once)
 {
@@ -203,8 +204,8 @@ SIMD_INLINE void NAME(fixed_rows)(const tess_cpu_spmv_args *args, const int64_t 
     (args, bounds, r, c, streams, at_once, ahead || LARGE_BLOCK(r, c) ? AHEAD(r, c) : 0, rest);
 }
 
-/* `brief` is the kernel for short rows, where these are done in another way. It is a function of
- * its own, because both forms in one made the compiler spill registers. */
+/* `brief` is the kernel for short rows, where they are done in another way. It is a function of its
+ * own, because with both forms in one function the compiler spilled registers. */
 SIMD_INLINE void NAME(bsr_spmv)(const tess_cpu_spmv_args *args, const int64_t *bounds, const int r,
                                 const int c, const int streams, const bool ahead,
                                 tess_cpu_spmv_fn rest, tess_cpu_spmv_fn brief)

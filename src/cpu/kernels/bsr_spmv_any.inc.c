@@ -1,13 +1,14 @@
 /* y = alpha A x + beta y for any block size, a part of bsr_spmv.inc.c, which includes it. It gives
  * NAME(any_rows)(args, bounds, streams, rest).
  *
- * The sums of up to `panel` scalar rows wait in memory while the blocks stream by.
- * A low block goes by strips of rows, whose sums stay in registers for all of its columns; a high
- * one `group` columns at a time from top to bottom, so that it is read in the order it lies in.
- * Streams take turns block by block. */
+ * The sums of up to `panel` scalar rows wait in memory while the blocks stream by. A block of at
+ * most `low` rows is done in strips of rows, whose sums stay in registers for all of its columns. A
+ * higher block is done `group` columns at a time from top to bottom, so that it is read in the
+ * order in which it is stored. Streams take turns block by block.
+ */
 enum { NAME(panel) = 256, NAME(group) = 4, NAME(low) = 8 * W };
 
-/* sums += `vectors` vectors of rows of all c columns. */
+/* sums += all c columns of `vectors` * W rows. */
 SIMD_INLINE void NAME(any_strip)(REAL *sums, const REAL *values, const REAL *x, int64_t r,
                                  int32_t c, const int vectors)
 {

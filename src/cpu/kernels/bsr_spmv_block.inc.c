@@ -12,29 +12,30 @@
  * cache. */
 #define X_VECTORS(r, c) (SIMD_LANE_FACTORS && PARTS(r) <= 4 && (c) % W == 0 && (c) <= 8)
 
-/* Blocks between the one at work and the one whose part of x is prefetched: about 6 KB of values,
- * the time of an access to memory. Blocks so large that the processor sees less than one of them
- * ahead are always prefetched for. */
+/* How many blocks ahead x is prefetched: about 6 KB of values, which take as long as an access to
+ * memory. In lockstep x is always prefetched for large blocks, since the processor itself looks
+ * less than one such block ahead. */
 #define AHEAD(r, c) ((r) * (c) <= 25 ? 32 : (r) * (c) >= 400 ? 2 : 800 / ((r) * (c)))
 #define LARGE_BLOCK(r, c) ((r) * (c) > 64)
 /* Columns of a block that a stream reads before the next stream has its turn: all, or about one
- * kilobyte of a block of several. Whole blocks of that size would be as slow as one stream. */
+ * kilobyte if a block has several. Streams that took turns by whole blocks of that size would be as
+ * slow as one stream. */
 #define TURN(r, c) ((r) * (c) > 512 && PARTS(r) > 4 ? 128 / (r) + 1 : (c))
 
-/* Whether values are fetched column by column, or by smaller blocks as a whole. */
+/* Whether values are prefetched column by column; those of lower blocks, block by block. */
 #define TALL(r) ((r) * (int)sizeof(REAL) >= 64)
 
 /* Whether a block's scalars are read straight on, without regard to its columns. */
 #define STRAIGHT(r, c) (W == 2 && (r) % 2 == 1 && (r) >= 3 && (r) <= 7 && (c) >= 2)
 /* Whether blocks are scalars of which W fill a vector, which saves a third of the loads. Their sums
- * have an accumulator of their own. Short rows are done otherwise: there the scalars that fill no
- * vector cost more, by branches that are hard to predict. */
+ * have an accumulator of their own. Short rows are done in another way: the branches for scalars
+ * that fill no vector are hard to predict there, and cost more than is saved. */
 #define SCALARS(r, c) (SIMD_LANE_FACTORS && (r) == 1 && (c) == 1)
 /* Blocks of a row done at once. */
 #define AT_ONCE(r, c) (SCALARS(r, c) ? W : STRAIGHT(r, c) && (c) % 2 == 1 ? 2 : 1)
 /* Steps of AT_ONCE blocks that the kernel of one stream does without a branch between them: the
  * fewer branches a row has, the better its end is predicted. In cache 3 x 3 gained 3 %, 4 x 4
- * nothing. */
+ * gained nothing. */
 #define STEPS(r, c) (STRAIGHT(r, c) && (r) * (c) == 9 ? 6 : 1)
 /* Accumulators of a row. */
 #define ROW_SUMS(r, c) (STRAIGHT(r, c) ? (r) : SCALARS(r, c) ? 2 : PARTS(r) * SETS(r, c))
@@ -108,8 +109,8 @@ SIMD_INLINE void NAME(columns)(V *acc, const REAL *values, const NAME(factors) *
     }
 }
 
-/* Where a stream is: its next block. Rows of a stream lie one after the other, so that it only ever
- * goes on: computing each row's place from the row offsets cost 4 to 10 % in cache. */
+/* Where a stream is: its next block. Rows of a stream lie one after the other, so the place only
+ * ever advances. Computing each row's place from the row offsets cost 4 to 10 % in cache. */
 typedef struct NAME(place) {
     const REAL *values;
     const int32_t *columns;
@@ -130,7 +131,8 @@ SIMD_INLINE void NAME(go_on)(NAME(place) * at, int blocks, const int r, const in
 
 #include "cpu/kernels/bsr_spmv_straight.inc.c"
 
-/* acc += block * x for columns first .. last-1: all, or with one set of accumulators some. */
+/* acc += block * x for columns first .. last-1: all columns, or some if there is one set of
+ * accumulators. */
 SIMD_INLINE void NAME(block)(V *acc, const REAL *values, const REAL *x, const int r, const int c,
                              const int first, const int last)
 {
@@ -160,7 +162,7 @@ SIMD_INLINE void NAME(scalars)(V *acc, const REAL *values, const int32_t *column
     acc[1] += LOAD(values) * factors;
 }
 
-/* Turn `turn` of AT_ONCE blocks. */
+/* acc += AT_ONCE blocks, which are done in SEVERAL_TURNS turns: this is turn `turn`. */
 #define SEVERAL_TURNS(r, c) (SCALARS(r, c) ? 1 : 2)
 SIMD_INLINE void NAME(several)(V *acc, const REAL *values, const int32_t *columns, const REAL *x,
                                const int r, const int c, const int turn)
@@ -171,8 +173,8 @@ SIMD_INLINE void NAME(several)(V *acc, const REAL *values, const int32_t *column
         NAME(block_of_two)(acc, values, columns, x, r, c, turn);
 }
 
-/* The first of a row's `count` blocks, number k of the matrix, alone if those after it are then
- * better placed: returns how many blocks are left. */
+/* Does the first of a row's `count` blocks alone if the blocks after it are then aligned. It is
+ * number k of the matrix. Returns how many blocks are left. */
 SIMD_INLINE int64_t NAME(lead)(V *acc, NAME(place) * at, const REAL *x, int64_t k, int64_t count,
                                const int r, const int c, const int at_once)
 {

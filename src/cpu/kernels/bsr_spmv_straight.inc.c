@@ -1,8 +1,8 @@
 /* Blocks of small odd height on vectors of two, read straight on: part of bsr_spmv.inc.c.
  *
- * There are no spare lanes, and where a block has an odd number of scalars two are read at once, so
- * that every vector lies at a multiple of its size: one in four that does not spans two cache
- * lines. A vector may belong to two columns or two blocks; its factors are then two scalars of x:
+ * There are no spare lanes. Where a block has an odd number of scalars, two blocks are read at
+ * once, so that every vector is aligned: one in four unaligned vectors spans two cache lines. A
+ * vector may belong to two columns or two blocks; its factors are then two scalars of x:
  *
  *     rows of the values    0 1 2 0 1 2 0 1 2 | 0 1 2 0 1 2 0 1 2      r = 3, two blocks
  *     vectors               [ ] [ ] [ ] [ ] [ . ] [ ] [ ] [ ] [ ]
@@ -10,9 +10,9 @@
  * Vectors that begin with the same row add to one accumulator: acc[i] has rows i and (i+1) % r.
  */
 
-/* acc += block * x, straight on: the vectors begin with scalar `first` of the block, 0 or 1. x
- * comes by pairs too, from column `first` on: such a pair is what a vector of two columns is
- * multiplied with. The column without a partner, the last or the first, has its factor in a lane of
+/* acc += block * x, straight on: the vectors begin with scalar `first` of the block, 0 or 1. x is
+ * loaded by pairs too, from column `first` on: a vector of two columns is multiplied with such a
+ * pair. The column without a partner, the last or the first, has its factor in a lane of
  * `single`. */
 SIMD_INLINE void NAME(block_straight)(V *acc, const REAL *values, const REAL *x, const int r,
                                       const int c, const int first, const V single, const int lane)
@@ -31,7 +31,7 @@ SIMD_INLINE void NAME(block_straight)(V *acc, const REAL *values, const REAL *x,
     }
 }
 
-/* The same for a block without a neighbour, which may have a scalar that is in no vector. */
+/* The same for a block by itself, where one scalar may be in no vector. */
 SIMD_INLINE void NAME(block_alone)(V *acc, const REAL *values, const REAL *x, const int r,
                                    const int c, const int first)
 {
@@ -62,9 +62,9 @@ SIMD_INLINE void NAME(block_of_two)(V *acc, const REAL *values, const int32_t *c
     NAME(block_straight)(acc, values + r * c, x1, r, c, 1, between, second);
 }
 
-/* Brings the accumulators of blocks read straight on together in acc[0 .. r/2], rows 0,1 2,3 ...
- * What costs time in cache is the number of vectors written: an instruction that writes none is
- * free, and one more load or operation for each pair of 3 x 3 blocks costs 2 to 3 %. Here and in
+/* Brings the accumulators of blocks read straight on together in acc[0 .. r/2], rows 0,1 2,3 ... In
+ * cache the time goes with the number of vector registers written: an instruction that writes none
+ * is free, and one more load or operation per pair of 3 x 3 blocks costs 2 to 3 %. Here and in
  * `clear` half of the writes were saved, which gained 1 %. */
 SIMD_INLINE void NAME(fold_straight)(V *acc, const int r)
 {

@@ -4,8 +4,8 @@
  * c), always inlined; r = 0: any block size.
  *
  * A row of X is 2 k reals, real and imaginary parts in turn. A strip of rows of A takes `chunk` of
- * them at a time, two vectors of W. Each is added to two sums, to S times the real part of a_ij, to
- * T times the imaginary part. A row ends with
+ * them at a time, two vectors of W. Each is added to two sums: to S after multiplication by the
+ * real part of a_ij, to T by the imaginary part. A row ends with
  *
  *     y_re = S_re - T_im,   y_im = S_im + T_re
  */
@@ -17,7 +17,7 @@ SIMD_INLINE V NAME(complex_some)(const REAL *p, int n)
     return n >= W ? LOAD(p) : n > 0 ? LOAD_PART(p, n) : (V){0};
 }
 
-/* The sums of `rows` rows from `top` on, of reals `at` .. at+n-1 of X's rows, into Y. */
+/* Sums `rows` rows from `top` on, for reals `at` .. at+n-1 of X's rows, and puts them into Y. */
 SIMD_INLINE void NAME(complex_strip)(const tess_cpu_spmm_args *args, int64_t row, int64_t top,
                                      const int rows, const int64_t r, const int64_t c, int64_t at,
                                      const int n)

@@ -8,8 +8,9 @@
  *     values  | re im re im re im | re im . . | next block
  *     vectors  [  0  ][  1  ]                   r = 3, W = 4: parts = 2
  *
- * No part is swapped while blocks stream by. Every column is added to two sums, to S times the real
- * part of x_j, to T times the imaginary part. A row ends with
+ * Real and imaginary parts are not swapped while blocks stream by. Every column is added to two
+ * sums: to S after multiplication by the real part of x_j, to T by the imaginary part. A row ends
+ * with
  *
  *     y_re = S_re - T_im,   y_im = S_im + T_re     A x
  *     y_re = S_re + T_im,   y_im = T_re - S_im     conj(A) x

@@ -21,7 +21,7 @@ enum { NAME(fbcsr_strip) = SIMD_REGISTERS >= 32 ? 16 : 8 };
 
 /* Runs of rectangles that are summed side by side. */
 enum { NAME(fbcsr_at_once) = 2 };
-/* Blocks of one row in half of a long run. */
+/* The least blocks in half of a run for it to be read as two streams. */
 enum { NAME(fbcsr_long_half) = 32 };
 #define FBCSR_PAIRED(h, w, shift) \
     ((h) > 1 && (w) > 1 && (shift) == 0 && 2 * ROW_SUMS(h, w) <= SIMD_REGISTERS / 2)
@@ -50,8 +50,8 @@ SIMD_INLINE V NAME(fbcsr_factors)(const REAL *x, const int n, const int shift)
     return factors;
 }
 
-/* Rows top .. top+rows-1 of a run; rows is at most a strip. The sums begin as y: where runs are
- * short, every instruction a vector counts. `scale`: alpha is not 1. */
+/* Adds rows top .. top+rows-1 of a run; rows is at most a strip. The sums begin as y, which saves
+ * an instruction per vector: where runs are short, each one counts. `scale`: alpha is not 1. */
 SIMD_INLINE void NAME(fbcsr_strip_rows)(const tess_cpu_fbcsr_args *args, NAME(fbcsr_run) run,
                                         REAL *y, const int top, const int rows, const int height,
                                         const int width, const int shift, const bool scale)
@@ -121,7 +121,7 @@ SIMD_INLINE void NAME(fbcsr_dot_add)(V *acc, const tess_cpu_fbcsr_args *args, in
 }
 
 /* Blocks of height 1 have one sum. A long run is read as two streams of values, its halves, since
- * no other piece is read meanwhile. */
+ * pieces are not done in lockstep here. */
 SIMD_INLINE void NAME(fbcsr_dot)(const tess_cpu_fbcsr_args *args, NAME(fbcsr_run) run, REAL *y,
                                  const int width)
 {
@@ -158,9 +158,8 @@ SIMD_INLINE void NAME(fbcsr_add)(V *acc, const tess_cpu_fbcsr_args *args, int64_
      (const REAL *)args->x + args->cols[block], height, width, 0, width);
 }
 
-/* Blocks of columns that all begin in the same place are those of bsr_spmv.inc.c. The runs of all
- * pieces go on block by block in turn: that is as many streams of values, and as many sums that do
- * not wait for each other. */
+/* Blocks with shift 0 are done like those of bsr_spmv.inc.c. The runs of all pieces take turns
+ * block by block: that makes `count` streams of values, and as many independent sums. */
 SIMD_INLINE void NAME(fbcsr_rectangles)(const tess_cpu_fbcsr_args *args, NAME(fbcsr_run) * runs,
                                         const int count, const int height, const int width)
 {
@@ -186,7 +185,8 @@ SIMD_INLINE void NAME(fbcsr_rectangles)(const tess_cpu_fbcsr_args *args, NAME(fb
     }
 }
 
-/* Any shape, strip by strip; the strips of one to three vectors are for what is left. */
+/* Any shape, in strips of four vectors. The rows that are left are done in strips of one vector,
+ * then row by row. */
 static void NAME(fbcsr_any)(const tess_cpu_fbcsr_args *args, NAME(fbcsr_run) run, REAL *y)
 {
     const int height = args->height, width = args->width, shift = args->shift;

@@ -19,9 +19,9 @@
  *                  y   q = 0 .. b-1   for y_j[q], for y_j+1[q], ..
  *
  * so that y[row] is the sum of lane m of ring row `row - m` over all m. The ring is read and
- * written by the same whole vectors, which the processor forwards from store to load. y itself
- * would be read in other pieces than the row before wrote. Rows enter the ring before their first
- * use and leave it when their group is done. Sums for rows beyond the chunk go to the window.
+ * written in the same whole vectors, so that the processor forwards stores to loads. y itself would
+ * be read in other pieces than the row before wrote. Rows enter the ring before their first use and
+ * leave it when their group is done. Sums for rows beyond the chunk go to the window.
  */
 
 /* A chunk under way. */
@@ -68,7 +68,7 @@ typedef struct NAME(lanes_place) {
     const REAL *values[2];
 } NAME(lanes_place);
 
-/* Of a block's b*b scalars the first so many are in values[0]. */
+/* How many of a block's b*b scalars are in values[0]: the first ones. */
 #define LANES_HALF(b) (((b) * (b) + 1) / 2)
 
 SIMD_INLINE V NAME(lanes_value)(const NAME(lanes_place) * at, const int e, const int b)
@@ -84,11 +84,12 @@ SIMD_INLINE void NAME(lanes_go_on)(NAME(lanes_place) * at, const int b)
     at->values[1] += (b * b - LANES_HALF(b)) * W;
 }
 
-/* Columns of a block summed apart, where one set of b sums is too few to hide the latency. */
+/* Sets of b sums, which the columns of a block are added to in turn where one set is too few to
+ * hide the latency. */
 #define LANES_SETS(b) ((b) >= 2 && (b) <= 3 ? 2 : 1)
 
 /* Columns of a block whose y are added to before the first is stored: all, where there are
- * registers for that. Then the compiler can let their chains of additions take turns. */
+ * registers for that. The compiler can then interleave their chains of additions. */
 #define LANES_AT_ONCE(b) (((2 + LANES_SETS(b)) * (b) + 4) <= SIMD_REGISTERS ? (b) : 1)
 
 /* Blocks on the diagonal: they count once. */
@@ -131,7 +132,7 @@ SIMD_INLINE void NAME(lanes_slot)(V *sums, const V *xi, const NAME(lanes_place) 
     }
 }
 
-/* What the ring has for scalar p of the rows `row` .. row+W-1, one a lane. */
+/* Returns what the ring has for scalar p of the rows `row` .. row+W-1, one row per lane. */
 SIMD_INLINE V NAME(lanes_gather)(const NAME(lanes_walk) * walk, int64_t row, int p, const int b)
 {
     V rows[2 * W], sum = {0};
@@ -149,8 +150,8 @@ SIMD_INLINE V NAME(lanes_gather)(const NAME(lanes_walk) * walk, int64_t row, int
     return sum;
 }
 
-/* y = alpha (sums + what the ring has) + beta y for the W rows from `row` on, or as many as are
- * left: from lanes to where they lie one after the other. */
+/* y = alpha (sums + what the ring has) + beta y for the W rows from `row` on, or for the `left`
+ * rows that there are. Scalars go from one row per lane into the order of y. */
 SIMD_INLINE void NAME(lanes_finish)(const NAME(lanes_walk) * walk, V *sums, int64_t row,
                                     int64_t left, REAL alpha, REAL beta, REAL *y, const int b)
 {

@@ -18,12 +18,12 @@
 
 /* A chunk under way. */
 typedef struct NAME(symmetric_vectors) {
-    REAL *y, *window; /* both of row 0, whichever rows the window has */
+    REAL *y, *window; /* where row 0 is, or would be */
     int64_t y_row, window_row;
     int64_t last, ready;
 } NAME(symmetric_vectors);
 
-/* Where the contributions to scalar row q of block row j go, and how far apart rows are there. */
+/* Returns where the contributions to block row j go. Its scalar rows are `stride` apart there. */
 SIMD_INLINE REAL *NAME(symmetric_rows_of)(const NAME(symmetric_vectors) * walk, int64_t j,
                                           int64_t b, int64_t *stride)
 {

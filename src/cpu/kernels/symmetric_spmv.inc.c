@@ -12,10 +12,10 @@
  *     d[q]     = c[q][0] * x_i[0] + c[q][1] * x_i[1]...  y_j[q] is the sum of d[q]'s lanes; W of
  *                                                        them are summed together (SUMS)
  *
- * A chunk is a range of rows done by one thread alone. Rows j beyond it belong to other chunks:
- * what it has for them goes to its window, which the caller adds to y later, in the order of the
- * chunks. y and the window are initialised (beta y, 0) a row ahead of their first use, while in the
- * cache.
+ * A chunk is a range of rows done by one thread alone. Rows j beyond it belong to other chunks.
+ * Contributions to them go to the chunk's window, which the caller adds to y later, in the order of
+ * the chunks. y and the window are initialised (to beta y and 0) when the first row begins that
+ * adds to them, so that they are still in the cache.
  */
 
 /* Small odd blocks on vectors of two go by pairs of columns; the middle vector of a pair belongs to
@@ -24,9 +24,9 @@
  *     values  | column 0 . . | column 1 . . | column 2 . . | next block
  *     vectors  [  0  ][  1  ][  2   ]                        b = 3: 3 vectors for two columns
  *
- * With few vectors a pair, a last single column has sums of its own. Straight on over two blocks,
- * as in bsr_spmv.inc.c, was not faster: here the vector operations and the ends of rows take the
- * time.
+ * Where a pair has few vectors (b = 3), the last single column has sums of its own. Reading
+ * straight on over two blocks, as in bsr_spmv.inc.c, was not faster: here the vector operations and
+ * the ends of rows take the time.
  */
 #define PAIRS(b) (W == 2 && (b) % 2 == 1 && (b) >= 3 && (b) <= 5)
 #define PAIR_SUMS(b) ((b) == 3 ? 5 : (b))
@@ -82,7 +82,7 @@ SIMD_INLINE void NAME(fold_pairs)(V *acc, const int b)
 
 /* A chunk under way. */
 typedef struct NAME(symmetric_walk) {
-    REAL *y, *window; /* both of row 0, whichever rows the window has */
+    REAL *y, *window; /* where row 0 is, or would be */
     int64_t last, ready;
 } NAME(symmetric_walk);
 
@@ -135,8 +135,8 @@ SIMD_INLINE void NAME(symmetric_factors)(V *pairs, const V *xi, const int b)
     pairs[b] = xi[h];
 }
 
-/* symmetric_block by pairs of columns: 12 operations for 3 x 3 in vectors of two, where columns one
- * by one take 16, and as many loads less. Sums of lanes begin with what y_j has. */
+/* symmetric_block by pairs of columns. For 3 x 3 in vectors of two that takes 12 operations, where
+ * columns one by one take 16, and saves as many loads. The sums across lanes begin with y_j. */
 SIMD_INLINE void NAME(symmetric_block_pairs)(V *sums, const REAL *values, const V *pairs,
                                              const REAL *xj, REAL *yj, const int b)
 {
@@ -208,8 +208,8 @@ SIMD_INLINE void NAME(symmetric_block)(V *sums, const REAL *values, const V *xi,
     }
 }
 
-/* Row i begins: x_i scaled, sums cleared, the block on the diagonal done. Returns the position of
- * the first block beyond the diagonal. */
+/* Begins a row: scales x_i, clears the sums and does the block on the diagonal. Returns the
+ * position of the first block beyond the diagonal. */
 SIMD_INLINE int64_t NAME(symmetric_begin)(const tess_cpu_symmetric_args *args,
                                           NAME(symmetric_walk) * walk, int64_t row, V *sums, V *xi,
                                           const int b)

@@ -1,5 +1,5 @@
-/* AVX2 with FMA: 4 doubles or 8 floats, parts by a mask made from a comparison (constant-folded
- * when n is a constant). */
+/* AVX2 with FMA: 4 doubles or 8 floats. Parts of a vector are loaded and stored by a mask made from
+ * a comparison (constant-folded when n is a constant). */
 #define SIMD_BYTES_F64 32
 #define SIMD_BYTES_F32 32
 #define SIMD_REGISTERS 16

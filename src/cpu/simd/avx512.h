@@ -1,5 +1,6 @@
-/* AVX-512: 8 doubles or 16 floats, parts by mask register. A part that half a vector holds is read
- * as one of half the size: 64 bytes at a multiple of 8 nearly always lie in two cache lines. */
+/* AVX-512: 8 doubles or 16 floats. Parts of a vector are loaded and stored by a mask register. A
+ * part that fits half a vector is loaded as a vector of half the size: an access of 64 bytes at a
+ * multiple of 8 nearly always spans two cache lines. */
 #define SIMD_BYTES_F64 64
 #define SIMD_BYTES_F32 64
 #define SIMD_REGISTERS 32
@@ -8,7 +9,7 @@
 
 #include "cpu/simd/vector.h"
 
-/* Known when compiled: a branch costs more than it saves. */
+/* Only for an n known at compile time: a branch costs more than it saves. */
 #define SIMD_AT_MOST(n, most) (__builtin_constant_p(n) && (n) <= (most))
 
 SIMD_INLINE simd_f64 simd_load_part_f64(const double *p, int n)

@@ -40,7 +40,7 @@ SIMD_INLINE void simd_store_part_f32(float *p, simd_f32 v, int n)
         p[2] = v[2];
 }
 
-/* One instruction, where the compiler takes three: they count in cache. */
+/* One instruction where the compiler makes three. In cache the number of instructions counts. */
 SIMD_INLINE const void *simd_row(const void *x, int32_t row, const int bytes)
 {
     const void *at;
@@ -48,9 +48,9 @@ SIMD_INLINE const void *simd_row(const void *x, int32_t row, const int bytes)
     return at;
 }
 
-/* Names the instruction, and keeps the order of the text. Left to the compiler, sums move between
- * registers, and this processor's four multipliers then do half of what they can (Neoverse-V1, 8
- * vectors times 3 x 3 blocks: 14 cycles a block instead of 19.5). */
+/* Names the instruction, and keeps the order of the source. The compiler alone moves sums between
+ * registers, and then this processor's four multipliers reach half of their throughput
+ * (Neoverse-V1, 8 vectors times 3 x 3 blocks: 14 cycles per block instead of 19.5). */
 #define SIMD_FMLA(sum, v, factors, form, n) \
     __asm__ volatile("fmla %0." form ", %1." form ", %2." n : "+w"(sum) : "w"(v), "w"(factors))
 

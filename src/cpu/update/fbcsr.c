@@ -23,7 +23,7 @@ static int64_t scalars_of(const tess_fbcsr *F, int s)
                          : F->rest->blocks;
 }
 
-/* The first scalar of split s in chunk c: of the first block that begins there. */
+/* The first scalar of split s in chunk c: that of the first block which begins in the chunk. */
 static int64_t first_scalar(const tess_fbcsr *F, const sources *from, int s, int64_t c)
 {
     const int64_t row = c < from->chunks ? F->rows * c / from->chunks : F->rows;
@@ -45,7 +45,8 @@ static void note_entry(void *entry_of, const void *map, int64_t e)
     ((int64_t *)entry_of)[((const int64_t *)map)[e]] = e;
 }
 
-/* entry_of[i]: the entry in scalar i of all arrays one after the other. */
+/* Makes entry_of: entry_of[i] is the entry in scalar i, counted through all arrays one after the
+ * other. */
 static tess_status invert_map(const tess_fbcsr *F, int64_t scalars, int64_t **entry_of)
 {
     TESS_TRY(TESS_ALLOC(F->ctx, scalars, entry_of));
@@ -54,7 +55,8 @@ static tess_status invert_map(const tess_fbcsr *F, int64_t scalars, int64_t **en
     return TESS_OK;
 }
 
-/* Counts the entries of a chunk from its first; returns how far the last is from it. */
+/* Sets the entries of a chunk, counted from its first one. Returns 0, or how far the last is from
+ * the first if that does not fit 31 bits. */
 static int64_t place_chunk(const tess_fbcsr *F, sources *from, const int64_t *entry_of, int64_t c)
 {
     int64_t first = INT64_MAX, last = 0;
@@ -118,7 +120,7 @@ tess_status tess_fbcsr_sources_create(const tess_fbcsr *F, tess_fbcsr_sources **
     sources *from;
     tess_status status;
     TESS_TRY(TESS_CALLOC(F->ctx, 1, &from));
-    /* As many for each thread. */
+    /* The same number of chunks for each thread. */
     const int64_t threads = F->ctx->threads;
     *from = (sources){.ctx = F->ctx, .chunks = tess_ceil_div(F->rows, CHUNK * threads) * threads};
     TESS_TRY_CLEAN(TESS_ALLOC(F->ctx, from->chunks, &from->first_entry));

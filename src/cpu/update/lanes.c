@@ -6,9 +6,9 @@
 
 enum { MOST_LANES = TESS_SYMMETRIC_MOST_LANES };
 
-/* Reads row i from its diagonal on, cache line after cache line. The part before has just been
- * compared, so that a matrix is read in one stream. The rows of a group side by side would be
- * several short streams, at two thirds of the speed. */
+/* Reads row i from its diagonal on, cache line after cache line. The part before it has just been
+ * compared, so that the matrix is read in one stream. Reading the rows of a group side by side
+ * would make several short streams, at two thirds of the speed. */
 ALWAYS void touch(const tess_matrix *A, const int64_t *offsets, int64_t i, const int b)
 {
     const int64_t block = (int64_t)b * b * (int64_t)tess_type_size(A->type);
@@ -26,7 +26,7 @@ ALWAYS void touch(const tess_matrix *A, const int64_t *offsets, int64_t i, const
 #include "cpu/update/lanes.inc.c"
 #undef SUFFIX
 
-/* The groups whose first row is among `rows`. */
+/* Updates the groups whose first row is among `rows`; returns whether they are symmetric. */
 ALWAYS bool update_groups(const tess_symmetric_lanes *S, const tess_symmetric_mirrors *mirrors,
                           const tess_matrix *A, tess_range rows, const int b, const int lanes)
 {

@@ -1,8 +1,8 @@
 /* New values for half storage with rows in lanes, a template. */
 #include "cpu/update/mirror.inc.c"
 
-/* Scalars first .. last-1 of blocks side by side: of two lanes, and two scalars of each, at a time.
- */
+/* Puts scalars first .. last-1 of `lanes` blocks side by side: two scalars of two lanes at a
+ * time. */
 ALWAYS void NAME(fill_slot)(WORD *to, const WORD *const *from, const int first, const int last,
                             const int lanes, const bool nontemporal)
 {
@@ -64,9 +64,10 @@ ALWAYS void NAME(fill_arrays)(const tess_symmetric_lanes *S, const tess_matrix *
     }
 }
 
-/* Updates a group; returns whether its rows are symmetric. The rows of 1 x 1 blocks are a few cache
- * lines in all. The slots of an odd b are not whole cache lines, and cache lines written in parts
- * are slow: the arrays are then filled one after the other. */
+/* Updates a group; returns whether its rows are symmetric. Rows of 1 x 1 blocks are not read ahead,
+ * since they are a few cache lines in all. With an odd b the slots of the two arrays are not whole
+ * cache lines, and cache lines written in parts are slow: the arrays are then filled one after the
+ * other. */
 ALWAYS bool NAME(update_group)(const tess_symmetric_lanes *S, const tess_symmetric_mirrors *mirrors,
                                const tess_matrix *A, int64_t group, const int b, const int lanes)
 {

@@ -1,21 +1,22 @@
-/* Whether new values are symmetric, a template for loops that copy them meanwhile. It is in line: a
- * row has few blocks, and a call for each would cost as much as comparing them.
+/* Compares new values with their mirrors: a template for loops that copy the values in the same
+ * pass. It is inlined, since a row has few blocks, and a call for each row would cost as much as
+ * comparing them.
  *
  *     PAIR differs[2] = {{0, 0}, {0, 0}};
  *     for (rows i)  NAME(differs_row)(differs, A, mirrors, i, b), copy row i
  *     equal = NAME(none_of)(differs) || tess_symmetric_mirrors_equal(A, mirrors, first, last)
  *
- * Bits are compared first. Rows in which some differ are looked at again: zeros of both signs are
- * equal, and any two NaN.
+ * Bits are compared first. Rows in which bits differ are compared again as numbers: zeros of both
+ * signs are equal, and so are any two NaN.
  *
  * Blocks below the diagonal are compared with their mirrors in earlier rows, which a cache still
  * holds. A is therefore read in one stream. */
 
-/* Collects in `differs` the bits in which a block differs from the transpose of its mirror: 2 x 2
- * scalars at a time, with an odd b the last row and column by pairs, and the corner. There are two
- * collections, so that few operations wait for each other. Meanwhile the block at `later` is
- * fetched (NULL: none is) and what follows `block` in memory. Fetches are spread: cache lines asked
- * for all at once come at a third of the speed. */
+/* Collects in `differs` the bits in which a block differs from the transpose of its mirror. It
+ * compares 2 x 2 scalars at a time; if b is odd, also the last row and column by pairs, and the
+ * corner. There are two collections, so that few operations wait for each other. Meanwhile the
+ * block at `later` is prefetched, and what follows `block` in memory; neither if `later` is NULL.
+ * Prefetches are spread, since cache lines requested all at once come at a third of the speed. */
 ALWAYS void NAME(differs_block)(PAIR *differs, const WORD *block, const WORD *mirror,
                                 const WORD *later, const int b)
 {
@@ -50,8 +51,8 @@ ALWAYS void NAME(differs_block)(PAIR *differs, const WORD *block, const WORD *mi
     differs[0] |= (PAIR){block[b * b - 1] ^ mirror[b * b - 1], 0};
 }
 
-/* The same for the blocks of row i up to the diagonal. Where the places of the mirrors are not
- * known, they count as different. */
+/* The same for the blocks of row i up to the diagonal. If the places of the mirrors are not known,
+ * the row counts as different. */
 ALWAYS void NAME(differs_row)(PAIR *differs, const tess_matrix *A, const tess_symmetric_mirrors *M,
                               int64_t i, const int b)
 {

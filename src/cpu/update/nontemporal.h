@@ -1,6 +1,7 @@
 /* Non-temporal stores, which bypass the caches, for values that leave the caches before a product
- * reads them. x86-64 reads a cache line before it writes to it; a non-temporal store does without.
- * aarch64 sees by itself that whole lines are written: its stores are plain ones. */
+ * reads them. A plain store on x86-64 reads the cache line first (write-allocate); a non-temporal
+ * store does not. aarch64 detects that whole cache lines are written, so its stores are plain
+ * ones. */
 #pragma once
 
 #include <stdbool.h>
@@ -11,7 +12,7 @@
 #include <emmintrin.h>
 #endif
 
-/* Whether so many bytes leave the caches before they are read again. */
+/* Returns whether `bytes` bytes leave the caches before they are read again. */
 bool tess_cpu_leaves_caches(int64_t bytes);
 
 ALWAYS void tess_store_f64(tess_word_f64 *to, tess_word_f64 value, const bool nontemporal)

@@ -12,8 +12,9 @@ ALWAYS void tess_fetch(const void *from, int bytes)
         __builtin_prefetch((const char *)from + at);
 }
 
-/* Prefetches what is used much later into the last cache: the nearer caches have few requests under
- * way, which others need. Without this the memory would idle during the work in between. */
+/* Prefetches what is used much later into the last-level cache. The nearer caches can have few
+ * requests in flight, which other loads need. Without this the memory would idle while values are
+ * compared and copied. */
 ALWAYS void tess_fetch_far(const void *before, int64_t bytes)
 {
     enum { FAR = 16384 };
@@ -28,8 +29,8 @@ ALWAYS bool tess_fetches_by_block(const int b)
     return b >= 3;
 }
 
-/* How many blocks before its use the mirror of a block is fetched: one or two kilobytes, which is
- * what the memory has under way. 1 x 1 blocks are faster without. */
+/* How many blocks ahead of its use the mirror of a block is prefetched: one or two kilobytes of
+ * small blocks, about what is in flight from memory. 1 x 1 blocks are faster without. */
 ALWAYS int tess_blocks_ahead(const int b)
 {
     return b == 1 ? 0 : b == 2 ? 32 : b == 3 ? 20 : b == 4 ? 12 : b <= 8 ? 6 : 2;

@@ -7,8 +7,9 @@
 
 /* ---- Half storage: upper.c, lanes.c ---- */
 
-/* The values of A, which has the pattern that `upper` or S was made from, compared and copied in
- * one pass. Fails with TESS_ERR_MATRIX when A is not symmetric: the storage is of no use then. */
+/* Compares the values of A with their mirrors and copies them, in one pass. A has the pattern that
+ * `upper` or S was made from. Fails with TESS_ERR_MATRIX when A is not symmetric: the storage is of
+ * no use then. */
 tess_status tess_cpu_update_upper(tess_matrix *upper, const tess_symmetric_mirrors *mirrors,
                                   const tess_matrix *A);
 tess_status tess_cpu_update_lanes(tess_symmetric_lanes *S, const tess_symmetric_mirrors *mirrors,
@@ -20,17 +21,17 @@ tess_status tess_cpu_update_lanes(tess_symmetric_lanes *S, const tess_symmetric_
 typedef struct tess_fbcsr_sources {
     tess_ctx *ctx;
     int64_t chunks;
-    int64_t *first_entry;  /* of each chunk: what its entries are counted from */
+    int64_t *first_entry;  /* of each chunk: the entry from which its entries are counted */
     int64_t *first_scalar; /* of split s in chunk c: [s * (chunks + 1) + c]; the last is rest's */
     int64_t bases[TESS_FBCSR_SPLITS + 2]; /* scalars before each split, before rest, and all */
     int32_t *entries;                     /* of each scalar; -1: padding */
     bool nontemporal;                     /* values are written by non-temporal stores */
 } tess_fbcsr_sources;
 
-/* By F->map, which is not needed afterwards. Fails with TESS_ERR_OVERFLOW where some rows have more
- * than 2^31 entries. */
+/* Made from F->map, which is not needed afterwards. Fails with TESS_ERR_OVERFLOW when the rows of a
+ * chunk span more than 2^31 entries. */
 tess_status tess_fbcsr_sources_create(const tess_fbcsr *F, tess_fbcsr_sources **out);
 void tess_fbcsr_sources_destroy(tess_fbcsr_sources *from); /* NULL is fine */
 
-/* New values, by rows and columns as CSR has them: one parallel pass. */
+/* Puts new values into F, in one parallel pass. csr_values has them in the order of CSR. */
 void tess_cpu_update_fbcsr(tess_fbcsr *F, const tess_fbcsr_sources *from, const void *csr_values);

@@ -1,7 +1,7 @@
 /* New values for the upper half, a template. */
 #include "cpu/update/mirror.inc.c"
 
-/* Rows first .. last-1; whether they are symmetric. */
+/* Updates rows first .. last-1; returns whether they are symmetric. */
 ALWAYS bool NAME(update_rows)(tess_matrix *upper, const tess_symmetric_mirrors *mirrors,
                               const tess_matrix *A, int64_t first, int64_t last, const int b)
 {

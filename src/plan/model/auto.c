@@ -19,7 +19,8 @@ static double predicted_product(tess_device *device, const tess_matrix *A)
     return moving > 0 ? seconds + moving : 0;
 }
 
-/* Which of the two, and why; false: the model cannot tell. */
+/* Returns whether the product is predicted to take no longer on the host, and writes why to
+ * `reason`. False also where the model cannot tell. */
 static bool sooner_on_host(tess_device *host, tess_device *gpu, const tess_matrix *A, char *reason,
                            size_t size)
 {

@@ -7,9 +7,9 @@
  *                   [bytes, factor, ...]], ...],
  *       "extras": [[CLASS, b, TYPE, "change"|"far"|"longest"|"resident"|"cut"|"uneven"|"alone",
  *                   x bytes, seconds or share], ...],
- *       "scale": [memory, cache]}}}     of a device without curves, for what stands in for it
+ *       "scale": [memory, cache]}}}     of a device without curves: for its stand-in
  *
- * What does not parse is left out; a damaged file is no file.
+ * Entries that do not parse are left out. A damaged file counts as missing.
  */
 #include "plan/model/file.h"
 
@@ -226,8 +226,8 @@ static json_t *to_json(const tess_model *model)
                      "extras", extras);
 }
 
-/* Whether the model has anything of the block size and precision that a line is about; where it
- * has some classes only, of that class. */
+/* Returns whether the model replaces a line of the file: if it has a curve of the line's block size
+ * and precision. A model of some classes only must also have the line's class. */
 static bool replaces(const tess_model *model, const json_t *line)
 {
     char name[TESS_MODEL_CLASS];

@@ -19,10 +19,10 @@ double tess_sigmoid_value(const tess_sigmoid *s, double x);
  * errors count relative to the value. */
 void tess_sigmoid_slopes(const tess_sigmoid *s, double x, double slopes[3]);
 
-/* The least squares of log B over the points, by Levenberg-Marquardt from a start found in the
- * data. False: fewer than three sizes, or something not positive. Points on a slope alone do not
- * say where it ends: nu stays below 1.5 times the largest value seen. `risen`: all of them are
- * known to lie beyond the slope. */
+/* Fits the sigmoid: least squares of log B over the points, by Levenberg-Marquardt from a start
+ * found in the data. False: fewer than three sizes, or something not positive. Points on a slope
+ * alone do not say where it ends: nu stays below 1.5 times the largest value seen. `risen`: all
+ * points are known to lie beyond the slope. */
 bool tess_sigmoid_fit(const double *x, const double *y, int count, bool risen,
                       tess_sigmoid *average);
 

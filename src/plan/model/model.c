@@ -58,7 +58,7 @@ static int parameters_of(const tess_model_curve *curve)
 }
 
 /* A curve that has no more points than parameters and still is a tenth off its own points was
- * fitted to a disturbance: it is as far as the farthest block size. */
+ * fitted to a disturbance: it counts as far as the farthest block size. */
 static double undetermined(const tess_model_curve *curve)
 {
     return curve->points <= parameters_of(curve) && curve->error > 0.1 ? 16 : 0;
@@ -89,8 +89,8 @@ bool tess_model_vectors_stay(const tess_model *model)
     return strncmp(model->device, "cpu", 3) != 0;
 }
 
-/* In the cache a small block costs instructions rather than bytes: one that is smaller than those
- * of the curve costs as much as they do. */
+/* The bytes by which a load is looked up on a curve. In the cache a small block costs instructions
+ * rather than bytes: a block smaller than those of the curve costs as much as they do. */
 static double bytes_as_measured(const tess_model_curve *curve, const tess_model_load *load)
 {
     double scalar = (double)tess_type_size(load->type);
@@ -133,8 +133,9 @@ static double speed_from_memory(const tess_model *model, const tess_sigmoid *s, 
     return tess_sigmoid_value(s, most) * reading_at(model, size) / reading;
 }
 
-/* Seconds by one curve. Below some size a sigmoid falls faster than the bytes, so that the time
- * would grow again. Below that size the time stays what it is there: the time of starting. */
+/* Seconds by one curve. Towards small sizes the sigmoid falls faster than the bytes from some size
+ * on, and the time would grow again. Below that size the time stays constant: the time of
+ * starting. */
 static double over(const tess_model *model, const tess_model_curve *curve,
                    const tess_model_load *load, bool best)
 {
@@ -146,7 +147,7 @@ static double over(const tess_model *model, const tess_model_curve *curve,
     bool starts = curve->cached || !tess_model_vectors_stay(model);
     double size = bytes > turn || !starts ? bytes : turn;
     double speed = curve->cached ? tess_sigmoid_value(s, size) : speed_from_memory(model, s, size);
-    /* Curves from memory are of matrices with many rows. */
+    /* `waits` compares with a large matrix, and only curves from memory are of large ones. */
     double waits = load->waits > 0 && !curve->cached ? load->waits : 1;
     return (size / speed + curve->step_seconds * load->length * waits) *
            tess_model_factor(&curve->lengths, load->length) *
@@ -163,8 +164,8 @@ static double start_of(const tess_model *model, const tess_model_load *load, boo
     return curve && tess_model_vectors_stay(model) ? over(model, curve, &nothing, best) : 0;
 }
 
-/* The time by the curves of exactly the load's block size and precision, or where a place has none
- * of them by the nearest. */
+/* The time by the curve of exactly the load's block size and precision, or by the nearest one if
+ * the place (cache or memory) has none of them. */
 static double at_calibrated_from(const tess_model *model, const tess_model_load *load, bool cached,
                                  bool best)
 {
@@ -175,7 +176,7 @@ static double at_calibrated_from(const tess_model *model, const tess_model_load 
     if (cached)
         return seconds;
     double share = load->bytes / (TESS_CACHE_GONE * model->cache_bytes);
-    /* Curves from memory were measured with more bytes. Starting takes as long for fewer. */
+    /* Curves from memory were measured with more bytes. Starting takes just as long for fewer. */
     if (share < 1)
         seconds += (1 - share) * start_of(model, load, best);
     double reading = load->block > 0 ? reading_at(model, load->bytes) : 0;
@@ -255,8 +256,9 @@ static double least_from_memory(const tess_model *model, const tess_model_load *
                : 0;
 }
 
-/* The same from where the data are. A class that was measured at this block size in the cache only
- * was too slow there to be worth more: from memory it is not faster. */
+/* The time from the cache and from memory, blended by the share of the data in the cache. A class
+ * that was measured at this block size in the cache only was too slow there to be worth more: from
+ * memory it is predicted no faster than in the cache. */
 static double at_calibrated(const tess_model *model, const tess_model_load *load, bool best)
 {
     double in = at_calibrated_from(model, load, true, best);
@@ -279,7 +281,7 @@ static double at_calibrated(const tess_model *model, const tess_model_load *load
 /* The nearest block size that was calibrated and the nearest one on the other side of the wanted
  * one, of the same precision. */
 typedef struct neighbours {
-    tess_model_load load[2]; /* the wanted one with their block sizes and precisions */
+    tess_model_load load[2]; /* the wanted load, with their block sizes and precisions */
     int count;
     double at; /* how far the wanted size is from the first to the second, by logarithms */
 } neighbours;
@@ -351,8 +353,8 @@ double tess_model_seconds(const tess_model *model, const tess_model_load *load, 
     return between(&n, seconds);
 }
 
-/* The relative error of a prediction by the curve: that of its own points, more where they are
- * hardly more than its parameters, which then follow whatever was disturbed. */
+/* The relative error of a prediction by the curve: that of its own points. The error is raised
+ * where there are hardly more points than parameters, which then follow any disturbance. */
 static double error_of(const tess_model_curve *curve)
 {
     int free = curve->points - parameters_of(curve);

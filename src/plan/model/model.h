@@ -8,10 +8,10 @@
  *   curve         bytes/s    throughput as a sigmoid in log2 of the bytes       cubes of 7 and 27
  *                            moved, once from the cache and once from memory    points, bands
  *     row_bytes   bytes      a block row, beside the bytes it moves             the same
- *     step        seconds    a block more in every row: rows that run side by   the same
- *                            side each wait for their own loads
- *     lengths     factor     what is left, by the blocks of a row               the same
- *     sizes       factor     what is left in the cache, by the bytes            the same
+ *     step        seconds    one more block in every row: rows that run side    the same
+ *                            by side each wait for their own loads
+ *     lengths     factor     what those terms miss, by the blocks of a row      the same
+ *     sizes       factor     what they miss in the cache, by the bytes          the same
  *   resident      share      data that stay in the cache, by their size         the same
  *   change        seconds    a row of another length than the row before        random columns
  *   alone         seconds    a block that one of several streams does alone,    ragged bands
@@ -69,7 +69,7 @@ typedef struct tess_model_curve {
     tess_type type;
     bool cached;
     double row_bytes;    /* a block row costs as much as this many bytes more */
-    double step_seconds; /* a block more in every row costs this beside its bytes */
+    double step_seconds; /* one more block in every row costs this beside its bytes */
     tess_sigmoid average, best;
     tess_model_factors lengths; /* by the blocks of a row: prefetchers like some lengths better */
     tess_model_factors sizes;   /* in the cache, by the bytes: a GPU's smallest launches */
@@ -94,7 +94,7 @@ typedef struct tess_model_extra {
     tess_extra_kind kind;
     double x_bytes; /* FAR: the x that blocks are scattered over; RESIDENT: what is touched between
                        two uses of the same data; else 0 */
-    double seconds; /* for a row or a block; CUT and UNEVEN: for a product; RESIDENT: 0..1 */
+    double seconds; /* per row or block; CUT and UNEVEN: per product; RESIDENT: 0..1 */
 } tess_model_extra;
 
 /* How far a stand-in's throughputs are from those of the device. */
@@ -126,10 +126,10 @@ tess_status tess_model_add_extra(tess_model *model, const tess_model_extra *extr
  * two the share that stays is measured. */
 #define TESS_CACHE_KEPT 0.45
 #define TESS_CACHE_GONE 3.4
-/* The largest product of a calibration is so many times the cache: half of it, as symmetric storage
- * is, is to come from memory. */
+/* The largest product of a calibration moves this many times the cache, so that with half storage
+ * it still comes from memory. */
 #define TESS_CACHE_MOST 10.0
-/* The same of a GPU's L2, in terms of cache_bytes, which are three fifths of it: shares are
+/* KEPT and GONE of a GPU's L2, in terms of cache_bytes, which are three fifths of it: shares are
  * measured up to KEPT times, and nothing stays from GONE times on. */
 #define TESS_L2_KEPT (1.4 / 1.1)
 #define TESS_L2_GONE 1.4
@@ -158,11 +158,11 @@ typedef struct tess_model_problem {
 
 /* The problem of a matrix, without a candidate and without what only the device knows. */
 tess_model_problem tess_model_problem_of(const tess_matrix *A);
-/* Puts a candidate into it. */
+/* Puts a candidate into the problem. */
 void tess_model_problem_take(tess_model_problem *problem, const tess_candidate *candidate);
 
 /* Blocks by which the longest row is longer than the mean one. Curves are of rows of one length,
- * whose time they have. */
+ * and hold for the mean one. */
 double tess_model_longer(const tess_model_problem *problem);
 
 /* Whether a solver's vectors stay in the cache beside a matrix that does not: they do on a GPU,
@@ -178,18 +178,18 @@ typedef struct tess_model_load {
     tess_type type;
     double bytes;
     double block_rows; /* 0 for vectors */
-    double length;     /* blocks a row, in the mean */
+    double length;     /* mean number of blocks per row */
     double waits;      /* as in tess_candidate */
     double scalars;    /* in a block, which need not be square; 0: as many as in the class's */
     double working;    /* bytes touched between two uses of the same data: decides whether they come
                           from the cache */
 } tess_model_load;
 
-/* Its seconds when the data come from a cache, or from memory; 0: there is no curve. */
+/* Seconds of a load whose data come from a cache, or from memory; 0: there is no curve. */
 double tess_model_seconds_from(const tess_model *model, const tess_model_load *load, bool cached,
                                bool best);
-/* Its seconds, 0 when there is no curve of the class at any block size. `best`: by the envelope
- * instead of the average. */
+/* Seconds of a load, 0 when there is no curve of the class at any block size. `best`: by the
+ * envelope instead of the average. */
 double tess_model_seconds(const tess_model *model, const tess_model_load *load, bool best);
 /* By what factor the time may be longer than tess_model_seconds says: the residuals of the curves
  * that it comes from, and at a block size that was not calibrated the slower of its two neighbours.
@@ -197,8 +197,8 @@ double tess_model_seconds(const tess_model *model, const tess_model_load *load, 
 double tess_model_doubt(const tess_model *model, const tess_model_load *load);
 /* Whether the class was calibrated at this block size, in this precision, where the data are. */
 bool tess_model_calibrated(const tess_model *model, const tess_model_load *load);
-/* The same of a product. `unsteady`: a kernel whose speed changes from one block size to the next,
- * which its neighbours say little of. */
+/* tess_model_doubt of a product. `unsteady`: a kernel whose speed changes from one block size to
+ * the next, which its neighbours say little of. */
 double tess_model_spmv_doubt(const tess_model *model, const tess_model_problem *problem,
                              bool unsteady);
 /* Seconds of one SpMV on one of `devices` equal devices, which each has its share of the rows. */
@@ -242,8 +242,12 @@ typedef struct tess_link {
     const tess_model_split *split; /* NULL: even shares, and eq. 11's direct copies of all of p */
 } tess_link;
 
-/* The link as given. A 0 stands for what was measured of copies by way of the host, or for 50 GB/s;
- * for 10 us; and for 2 us. */
+/* The link as given. An option that is 0 stands for a default:
+ *
+ *     link_bandwidth    measured copies by way of the host, else 50 GB/s
+ *     sync_seconds      10 us
+ *     latency_seconds   2 us
+ */
 tess_link tess_model_link(const tess_model *model, const tess_predict_options *options);
 
 /* A CG iteration with a diagonal preconditioner, kernel by kernel. Each pass ends with its
@@ -256,7 +260,7 @@ typedef struct tess_iteration {
     double halo, sums;    /* between devices; 0 on one */
     double communication; /* both */
     double seconds;       /* eq. 6, or eq. 11 on several devices */
-    double flops;         /* eq. 8, with the 13 that these passes do an unknown */
+    double flops;         /* eq. 8, with the 13 of these passes per unknown */
 } tess_iteration;
 
 /* False: the model lacks a curve. link may be NULL for one device. */
@@ -269,24 +273,24 @@ bool tess_model_solve(const tess_model *model, const tess_model_problem *problem
 /* file.c */
 extern const char *const tess_extra_names[]; /* by kind */
 bool tess_model_path(const tess_ctx *ctx, char *path, size_t size);
-/* Puts the model into the file, beside those of other devices and what is there of other block
- * sizes and precisions; whole or not at all. A file that holds something else is left as it is.
- * NULL: only finds out whether the file could be written. */
+/* Puts the model into the file, whole or not at all. Models of other devices stay there, and so do
+ * other block sizes and precisions. A file that holds something else is left as it is. NULL: only
+ * finds out whether the file could be written. */
 tess_status tess_model_write(tess_ctx *ctx, const char *path, tess_model *model);
-/* Reads one device's. *out stays NULL when the text has none of it. */
+/* Reads one device's model. *out stays NULL when the file has none. */
 tess_status tess_model_read_file(tess_ctx *ctx, const char *path, const char *device,
                                  tess_model **out);
 
-/* stand_in.c. Makes every throughput so many times as high, in the cache and from memory apart;
- * copies, which pass neither, stay. */
+/* stand_in.c. Multiplies throughputs by the factors of `scale`: one in the cache, one from memory.
+ * Copies, which pass neither, stay. */
 void tess_model_rescale(tess_model *model, const tess_model_scale *scale);
-/* Turns a model of another device into one that stands in for this one. A CPU's throughputs go with
- * its threads. A GPU's follow eq. 3 to 5: nu with the speed of its memory (in the cache: with its
- * threads), mu with the logarithm of its threads; sigma is the same for all. */
+/* Turns a model of another device into one that stands in for this one. A CPU's throughputs are in
+ * proportion to its threads. A GPU's follow eq. 3 to 5: nu with the speed of its memory (in the
+ * cache: with its threads), mu with the logarithm of its threads; sigma is the same for all. */
 void tess_model_stand_in(tess_model *model, const tess_device *device);
 
-/* What a search has measured of a product with A scales a stand-in too, and is kept beside the
- * wisdom: it costs nothing. Half of what is off is taken over, at first all of it. */
+/* Corrects the scale of a stand-in by what a search has measured of a product with A, and keeps it
+ * beside the wisdom. The first correction takes over the whole error, later ones half of it. */
 void tess_model_learn(tess_device *device, const tess_matrix *A, const tess_candidate *candidate,
                       double seconds);
 
@@ -308,8 +312,9 @@ tess_status tess_candidates_list(tess_device *device, const tess_matrix *A,
 
 /* rank.c: fills predicted of the candidates of an SpMV and puts the fastest first. */
 tess_status tess_candidates_rank(tess_device *device, const tess_matrix *A, tess_candidates *list);
-/* The predicted time by which a candidate is compared with what is not one, such as other blocks:
- * `predicted` times the doubt of its format. */
+/* The predicted time by which a candidate is compared with something that is no candidate, such as
+ * other blocks: `predicted` times the doubt of its format. */
 double tess_candidate_doubted(const tess_candidate *c);
-/* The one by which candidates are ranked: that times how unsure the model is of the kernel. */
+/* The time by which candidates are ranked: the one above, times how unsure the model is of the
+ * kernel. */
 double tess_candidate_compared(const tess_candidate *c);

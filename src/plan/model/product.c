@@ -57,7 +57,8 @@ static bool knows_long_rows(const tess_model *model, const tess_model_problem *p
            tess_model_extra_at(model, &cut, 0, -1) >= 0;
 }
 
-/* A device's share of the product, with `beside` bytes of other data touched between two. */
+/* A device's share of the product, with `beside` bytes of other data touched between two
+ * products. */
 static tess_model_load load_beside(const tess_model_problem *p, double n, double beside)
 {
     return (tess_model_load){.name = p->name,
@@ -71,8 +72,8 @@ static tess_model_load load_beside(const tess_model_problem *p, double n, double
                              .working = p->bytes / n + beside};
 }
 
-/* What a product takes longer for the share of it that one stream does after the others have ended.
- */
+/* How much longer a product takes because one stream does a share of it after the others have
+ * ended. */
 static double seconds_left(const tess_model *model, const tess_model_problem *p,
                            const tess_model_load *load, double seconds, bool best)
 {
@@ -98,7 +99,8 @@ static double spmv_beside(const tess_model *model, const tess_model_problem *p, 
     double alone = tess_model_longer(p) * tess_model_extra_seconds(model, p, TESS_EXTRA_LONGEST) +
                    (1 - resident) * p->idle;
     seconds += seconds_left(model, p, &load, seconds, best);
-    /* In the cubes that curves are fitted to, a tenth of the rows change, at the faces. */
+    /* In the cubes that curves are fitted to, a tenth of the rows change their length, at the
+     * faces. */
     if (p->changes > 0.15 * p->block_rows)
         alone += resident * tess_model_extra_seconds(model, p, TESS_EXTRA_UNEVEN);
     if (has_long_rows(p))
@@ -112,9 +114,9 @@ double tess_model_spmv(const tess_model *model, const tess_model_problem *proble
     return spmv_beside(model, problem, devices, 0, best);
 }
 
-/* An unsteady kernel between two calibrated block sizes. H200, 180 cases of all block sizes: nine
- * of ten take at most so many times the predicted time, of ksparse_large 1.4 times; sliced, which
- * is steady, takes 1.04 times in f64 and 1.13 in f32. */
+/* The doubt of an unsteady kernel between two calibrated block sizes: nine of ten cases take at
+ * most this many times the predicted time (H200, 180 cases of all block sizes). For ksparse_large
+ * it is 1.4 times. For sliced, which is steady, it is 1.04 times in f64 and 1.13 in f32. */
 static const double unsteady_doubt = 1.25;
 
 double tess_model_spmv_doubt(const tess_model *model, const tess_model_problem *problem,
@@ -130,8 +132,8 @@ double tess_model_spmv_doubt(const tess_model *model, const tess_model_problem *
 /* Vectors that the passes move, and that are touched between two products. */
 enum { DOT = 2, RESIDUAL = 5, DIRECTION = 5, MOVED = DOT + RESIDUAL + DIRECTION, TOUCHED = 6 };
 
-/* Passes beside a matrix in a GPU's cache and beside one that goes through it, blended by the share
- * of the matrix that stays. */
+/* Seconds of the passes: those beside a matrix that stays in a GPU's cache and those beside one
+ * that goes through it, blended by the share of the matrix that stays. */
 static double seconds_of_passes(const tess_model *model, const tess_model_load *passes,
                                 double resident, bool best)
 {
@@ -179,7 +181,7 @@ tess_link tess_model_link(const tess_model *model, const tess_predict_options *o
     return link;
 }
 
-/* T_idc of eq. 11 for so many bytes. */
+/* T_idc of eq. 11 for `bytes` bytes. */
 static double transfer_seconds(const tess_link *link, double bytes)
 {
     return bytes / tess_sigmoid_value(&link->transfer, bytes);
@@ -192,8 +194,8 @@ static double all_of_p(const tess_model_problem *problem, const tess_link *link,
     return transfer_seconds(link, copies * vector) + SYNCS * link->sync_seconds;
 }
 
-/* A halo travels at the link's full throughput after a latency a message; a sum takes a latency a
- * level of a binary tree. */
+/* A halo travels at the link's full throughput after one latency per message. A sum takes one
+ * latency per level of a binary tree. */
 static void communicate(const tess_model_problem *problem, const tess_link *link, int devices,
                         tess_iteration *it)
 {
@@ -213,7 +215,7 @@ bool tess_model_iteration(const tess_model *model, const tess_model_problem *pro
 {
     const tess_model_split *split = devices > 1 && link ? link->split : NULL;
     const bool shared = devices > 1 && link && link->shared;
-    /* As many devices as would have shares like the largest part's. */
+    /* The number of devices whose equal shares would be as large as the largest part's. */
     double n = shared ? 1 : split ? 1 / split->bytes : devices;
     double rows = shared ? 1 : split ? 1 / split->rows : devices;
     double vector = problem->rows / rows * (double)tess_type_size(problem->type);

@@ -18,7 +18,7 @@ static int alike(const char *a, const char *b)
     return same;
 }
 
-/* The most similar of the built-in ones, fitted to the device where it is another one's. */
+/* Finds the most similar built-in model. If it is another device's, it is fitted to this one. */
 static tess_status find_built_in(const tess_device *device, tess_model **out)
 {
     tess_ctx *ctx = device->ctx;
@@ -45,7 +45,7 @@ static tess_status find_built_in(const tess_device *device, tess_model **out)
     }
     if (*out && strcmp((*out)->device, device->model) != 0) {
         (*out)->foreign =
-            strncmp(device->model, "cpu,", 4) == 0 && best < 3; /* at most the threads */
+            strncmp(device->model, "cpu,", 4) == 0 && best < 3; /* at most the threads are equal */
         tess_model_stand_in(*out, device);
     }
     return TESS_OK;

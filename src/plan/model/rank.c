@@ -28,8 +28,8 @@ static void predict(const tess_model *model, const tess_matrix *A, tess_candidat
         tess_model_problem_take(&problem, c);
         c->predicted = tess_model_spmv(model, &problem, 1, false);
         c->unsure = tess_model_spmv_doubt(model, &problem, c->unsteady);
-        /* The model was measured with the leader's parameters: of others it only knows what more
-         * they move. */
+        /* The model was measured with the leader's parameters: of others it only knows how many
+         * more bytes they move. */
         if (c->predicted < list->items[leader].predicted) {
             c->predicted = list->items[leader].predicted;
             c->unsure = list->items[leader].unsure;
@@ -43,8 +43,9 @@ typedef struct place {
     int64_t index;
 } place;
 
-/* Known times first, the shortest first; of equal ones, which are a kernel's sets of parameters,
- * the kernel's own before those that move less; else the order in which they were listed. */
+/* Known times come first, the shortest before the others. Equal times are those of one kernel's
+ * sets of parameters: its own guess comes first, then those that move fewer bytes. The rest stay in
+ * the order in which they were listed. */
 static int by_time(const void *a, const void *b)
 {
     const place *x = a, *y = b;

@@ -1,8 +1,8 @@
 /* A model of another device, fitted to one that was never calibrated.
  *
  * Paper 004 has a GPU's throughput as nu / (1 + exp(-(log2 x - mu) / sigma)), in elements x. Half
- * of nu is reached when every thread that the GPU holds moves 8 elements, a sixth of it below and
- * above at 1 and at 64 (eq. 4 and 5, for P multiprocessors of T threads):
+ * of nu is reached when every thread that the GPU holds moves 8 elements, about an eighth of nu at
+ * 1 element and seven eighths at 64 (eq. 4 and 5, for P multiprocessors of T threads):
  *
  *     mu    = log2(8 P T)                          moves with log2 of P T
  *     sigma = (mu - log2(P T)) / 2 = log2(8) / 2   is the same for every GPU
@@ -47,7 +47,7 @@ static double ratio(double ours, double theirs)
     return ours > 0 && theirs > 0 ? ours / theirs : 1;
 }
 
-/* Shares that stay in a cache go by its size. */
+/* The shares of data that stay in a cache go with its size. */
 static void take_cache(tess_model *model, double cache_bytes)
 {
     double times = ratio(cache_bytes, model->cache_bytes);
@@ -87,8 +87,8 @@ void tess_model_stand_in(tess_model *model, const tess_device *device)
 
 /* ---- Learning ---- */
 
-/* By how much the throughput of the place that the data come from is off; both 1: too little to
- * matter, or they come from both places. */
+/* By how much the throughput of the place that the data come from is off. Both 1: too little to
+ * matter, too much to be believed, or the data come from both places. */
 static tess_model_scale missed_by(const tess_model *model, const tess_matrix *A,
                                   const tess_candidate *candidate, double seconds)
 {

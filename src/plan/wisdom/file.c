@@ -36,7 +36,7 @@ static bool parse_entry(const char *key, const json_t *value, tess_wisdom_entry 
         !copy_text(value, "effort", effort, sizeof effort) || !*entry->candidate.kernel)
         return false;
     if (!copy_text(value, "kernels", entry->kernels, sizeof entry->kernels))
-        entry->kernels[0] = '\0'; /* from before there were hashes */
+        entry->kernels[0] = '\0'; /* the file is older than the hashes */
     entry->candidate.shaped = json_is_true(json_object_get(value, "shaped"));
     memcpy(entry->key, key, strlen(key) + 1);
     entry->effort =

@@ -1,8 +1,8 @@
 /* JSON files that several processes change: wisdom and models.
  *
- * A change is read, edit, write under a lock on the file's directory. The new text is written
- * beside the file and takes its name, so a reader never sees half of it and a lock is needed by
- * writers alone. A file that holds something else is never replaced.
+ * A change is read, edit, write under a lock on the file's directory. The new text is written to
+ * another file, which is then renamed. A reader never sees half of it, so only writers need the
+ * lock. A file that holds something else is never replaced.
  */
 #pragma once
 

@@ -17,7 +17,8 @@ static void classify_rows(const tess_matrix *A, const char **length, const char 
         longest = blocks > longest ? blocks : longest;
     }
     double scalars = mean * A->block_width;
-    /* By fours: of one block size, rows of 7 and of 27 blocks are never in one class. */
+    /* In steps of four times: of one block size, rows of 7 and of 27 blocks are never in one
+     * class. */
     *length = scalars < 16 ? "short" : scalars < 64 ? "medium" : scalars < 256 ? "long" : "longest";
     *spread = sqrt(squares / rows) > 0.5 * mean || longest > 8 * mean ? "irregular" : "regular";
 }
