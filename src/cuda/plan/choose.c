@@ -98,7 +98,7 @@ static void describe(const tess_cuda_kernel *kernel, const tess_cuda_problem *pr
     tess_cuda_write_all(kernel, problem, params, out->params, sizeof out->params);
 }
 
-/* Whether it is among the list's candidates `first` to `last` - 1. */
+/* Whether `candidate` is among the list's candidates `first` to `last` - 1. */
 static bool is_listed(const tess_candidates *list, int64_t first, int64_t last,
                       const tess_candidate *candidate)
 {
@@ -161,9 +161,9 @@ static tess_status add_around_guess(tess_ctx *ctx, const tess_cuda_kernel *kerne
     return TESS_OK;
 }
 
-/* Every set of parameters, after the kernel's guess. A walk over the space comes to each set once,
- * so that a set can be listed before only as that guess or among the first `around` candidates,
- * which are a few: the time grows with the space, not with its square. */
+/* Adds the kernel's guess, then every other set of parameters. A walk over the space comes to each
+ * set once. A set can be listed already only as that guess, or among the first `around` candidates,
+ * which are few. So the time grows with the space, not with its square. */
 static tess_status add_all(tess_ctx *ctx, const tess_cuda_kernel *kernel,
                            const tess_cuda_problem *problem, int64_t around, tess_candidates *list)
 {
@@ -194,8 +194,8 @@ typedef struct search_problems {
     tess_fbcsr_options shapes[2];
 } search_problems;
 
-/* Kernels that keep their shapes are measured by an exhaustive search only, so that others need not
- * look for those. */
+/* Only an exhaustive search measures kernels that keep their shapes, so only it looks for their
+ * shapes. */
 static tess_status describe_search(tess_device *device, const tess_matrix *A,
                                    const tess_product *product, search_problems *out)
 {
@@ -215,7 +215,8 @@ static tess_status describe_search(tess_device *device, const tess_matrix *A,
     return TESS_OK;
 }
 
-/* Bytes and class of the candidates with shapes. Those that keep them have a class of their own. */
+/* Sets bytes and class of the candidates with shapes. A kernel that keeps its shapes has a class of
+ * its own. */
 static void price_shapes(const search_problems *search, const tess_matrix *A, tess_candidates *list)
 {
     for (int64_t i = 0; i < list->count; i++) {

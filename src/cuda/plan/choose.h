@@ -18,8 +18,8 @@ tess_status tess_cuda_candidates(tess_device *device, const tess_matrix *A,
 /* ---- shapes.c: kernels that take shapes ---- */
 
 /* Splits options->params into shapes, which go to problem->shapes, and the rest, which goes to
- * `params` and becomes plain->params. Options that name a format with shapes but no shapes get
- * those chosen for A. */
+ * `params` and becomes plain->params. Options that name a format with shapes but give no shapes get
+ * shapes chosen for A. */
 enum { TESS_CUDA_PARAMS_TEXT = 192 };
 tess_status tess_cuda_take_shapes(tess_ctx *ctx, const tess_matrix *A,
                                   const tess_plan_options *options, tess_cuda_problem *problem,
@@ -40,7 +40,7 @@ void tess_cuda_prepare_ahead(tess_device *device, const tess_matrix *A, const te
 
 /* ---- idle.c ---- */
 
-/* Seconds in which the memory, which reads `speed` bytes a second, waits for lines of A that are
+/* Seconds in which the memory, which reads `speed` bytes per second, waits for lines of A that are
  * longer than others. */
 tess_status tess_cuda_idle(tess_ctx *ctx, const tess_matrix *A, const tess_cuda_flight *flight,
                            double speed, double *seconds);
@@ -48,6 +48,6 @@ tess_status tess_cuda_idle(tess_ctx *ctx, const tess_matrix *A, const tess_cuda_
 /* ---- cost.c ---- */
 
 tess_status tess_cuda_costs(tess_device *device, const tess_matrix *A, tess_candidates *list);
-/* Of a layout with shapes: what the plan moves and occupies. That is known once the layout is made;
- * costs() cannot tell. */
+/* Sets what a plan on a layout with shapes moves and occupies. tess_cuda_costs cannot tell: that is
+ * known once the layout is made. */
 void tess_cuda_price_layout(tess_plan *plan, const tess_cuda_layout *layout);

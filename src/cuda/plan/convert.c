@@ -1,4 +1,5 @@
-/* Vectors from one precision to the other in device memory, for refinement. */
+/* Copies vectors in device memory with a factor and from one precision to another: for refinement,
+ * and for products of a caller's operator with alpha and beta. */
 #include "cuda/kernels/support.h"
 #include "cuda/plan/plan.h"
 

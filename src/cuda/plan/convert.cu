@@ -1,6 +1,6 @@
 /* to = scale * from, or with ADD to = to + scale * from, computed in double whatever the types.
  *
- *   FROM, TO  bytes of their scalars (8 or 4)      ADD  0 or 1      THREADS  threads a thread block
+ *   FROM, TO  bytes of their scalars (8 or 4)     ADD  0 or 1     THREADS  threads per thread block
  */
 #define REAL 8
 #include "common.cuh"

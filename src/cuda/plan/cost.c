@@ -2,8 +2,9 @@
 #include "cuda/plan/choose.h"
 #include "cuda/plan/variant.h"
 
-/* How often a row's threads wait for loads, over how often they would in a matrix of many such
- * rows, whose curves the model has; at most 1. */
+/* Returns how often a row's threads wait for loads, relative to a matrix of many such rows, which
+ * the model's curves describe; at most 1. With fewer rows a row has more loads in flight and waits
+ * less. */
 static double waits_of(const tess_cuda_kernel *kernel, const tess_cuda_problem *problem,
                        const tess_cuda_flight *flight)
 {
@@ -43,7 +44,7 @@ tess_status tess_cuda_costs(tess_device *device, const tess_matrix *A, tess_cand
         if (strcmp(layout, known) != 0)
             TESS_TRY(tess_cuda_layout_bytes(cuda->ctx, A, layout, &stored, &moved));
         memcpy(known, layout, sizeof known);
-        if (kernel != before) { /* its own parameters come first; those of others are like them */
+        if (kernel != before) { /* its guess comes first; its other parameters are like it */
             tess_cuda_flight flight = {0};
             if (kernel->flight)
                 kernel->flight(&problem, params, &flight);

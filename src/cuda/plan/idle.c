@@ -1,21 +1,27 @@
-/* What rows of different lengths leave of the memory's speed at the end of a product.
+/* The time in which the memory waits at the end of a product, because rows have different lengths.
  *
- * A line's threads load so many of its blocks at a time and wait for them. A step of all lines that
- * run at once takes as long as the memory needs for their bytes, and at least the latency of one
- * load. While long lines are alone, too few loads are in flight, and the memory waits:
+ * The threads of a line load some of its blocks at a time and wait for them: a step. A step of all
+ * lines that run at once takes as long as the memory needs for their bytes, and at least the
+ * latency of one load. While long lines are alone, too few loads are in flight, and the memory
+ * waits:
  *
  *     lines alive  ####################
- *                  ############              a step:  max(latency, bytes of those alive / speed)
+ *                  ############              a step:  max(latency, bytes of lines alive / speed)
  *                  ####        <- idle: latency - bytes / speed
  *
- * New lines take the place of those that end, so that this happens once, at the end. Equal lines
- * end together; what they take is the curves' matter, so idle time is counted beyond theirs. */
+ * New lines take the place of those that end, so the memory waits only at the end of a product.
+ * Lines of equal length end together. Their waiting is part of the model's curves, so idle time is
+ * what exceeds it. */
 #include "cuda/plan/choose.h"
 
-/* A load from the memory of an H200 that is busy. bcsstk16, whose rows have 59 blocks in the mean
- * and up to 81, takes 6.1 us longer as 7 x 7 blocks and 3.5 as 8 x 8 with one thread a row instead
- * of two, 4.0 and 1.4 with half the loads in flight. Counted with this latency both cost 4.8 and
- * 4.0. */
+/* The latency of a load from the memory of a busy H200. It is chosen by the time that a product of
+ * bcsstk16 (59 entries per row in the mean, up to 81) takes longer, in us:
+ *
+ *                                             7 x 7 blocks   8 x 8 blocks
+ *     one thread per row instead of two           6.1            3.5
+ *     half of the loads in flight                 4.0            1.4
+ *     either, counted with this latency           4.8            4.0
+ */
 static const double latency = 0.7e-6; /* seconds */
 
 /* Lines by their lengths. */
@@ -25,7 +31,7 @@ typedef struct line_counts {
     double *beyond; /* [t]: their blocks beyond t */
 } line_counts;
 
-/* counts[n] lines of n blocks, rows longer than `split` cut. */
+/* Adds to counts[n] the number of lines of n blocks. Rows longer than `split` are cut. */
 static void count_lines(const tess_matrix *A, int64_t split, double *counts, int64_t *lines)
 {
     for (int64_t i = 0; i < A->block_rows; i++) {
@@ -71,7 +77,7 @@ static double blocks_beyond(const line_counts *c, double t)
     return c->beyond[whole] - (t - (double)whole) * c->longer[whole];
 }
 
-/* Seconds of a step in which the memory waits, where so many bytes are asked for. */
+/* Seconds for which the memory waits in a step that reads `bytes`. */
 static double waiting(double bytes, double speed)
 {
     const double busy = bytes / speed;
@@ -91,7 +97,8 @@ tess_status tess_cuda_idle(tess_ctx *ctx, const tess_matrix *A, const tess_cuda_
         4 + (double)tess_type_size(A->type) * A->block_height * (double)A->block_width;
     const double share = flight->lines < lines ? flight->lines / lines : 1;
     double idle = 0, even = 0;
-    /* Sorted lines begin with the longest. The last ones, which nothing follows, are short. */
+    /* Sorted lines begin with the longest. The last lines to run are short, so nothing waits for
+     * them. */
     const double end = flight->sorted && share < 1 ? 0 : (double)c.longest;
     for (double t = 0; t < end; t += flight->blocks) {
         const double alive = share * c.longer[(int64_t)t], next = t + flight->blocks;

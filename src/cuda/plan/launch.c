@@ -31,8 +31,8 @@ static cu_launch_attribute cluster_of(const tess_cuda_launch *l)
     };
 }
 
-/* All GPUs have the same limits of threads and thread blocks. That of shared memory is a property
- * of the device. */
+/* Threads and thread blocks have the same limits on all GPUs. The limit of shared memory is a
+ * property of the device. */
 tess_status tess_cuda_launch_check(const tess_cuda *cuda, const tess_cuda_launch *l)
 {
     static const unsigned most_blocks[3] = {INT32_MAX, 65535, 65535};
@@ -77,8 +77,8 @@ tess_status tess_cuda_launch_one(tess_cuda *cuda, cu_function function, tess_cud
     unsigned count = 0;
     if (l->cluster)
         attributes[count++] = cluster_of(l);
-    /* A start while the launch before it ends: such launches are captured since CUDA 12.3. One that
-     * waits for other streams too starts when all of that is done. */
+    /* The launch may start while the one before it ends. Such launches can be captured since CUDA
+     * 12.3. A launch that also waits for other streams starts when all of their work is done. */
     const bool overlaps = l->overlaps && !cuda->waited;
     cuda->waited = false;
     if (overlaps && cuda->sm >= 90 && cuda->version >= 12030)
@@ -100,12 +100,12 @@ tess_status tess_cuda_launch_one(tess_cuda *cuda, cu_function function, tess_cud
                                   l->block[1], l->block[2], l->shared, stream, arguments, NULL));
 }
 
-/* Whether a product of a solver starts while the launch before it ends. One of a single launch
+/* Whether a product of a solver starts while the launch before it ends. A product of one launch
  * does: its thread blocks fill one multiprocessor after the other as they become free. A product
- * with cut rows, which has another launch, does not. Thread blocks that have segments lie together
- * and take much longer than the others; started early they share few multiprocessors, which costs
- * more than the early start saves (H200, an arrow of 139 500 rows of 3 x 3 blocks: an iteration of
- * cg takes 24.5 us started early and 15.7 us otherwise). */
+ * with cut rows, which has a second launch, does not: its thread blocks with segments follow each
+ * other and take much longer than the others. Started early they share few multiprocessors, which
+ * costs more than the early start saves (H200, an arrow of 139 500 rows of 3 x 3 blocks: an
+ * iteration of cg takes 24.5 us started early and 15.7 us otherwise). */
 static bool starts_early(const tess_cuda_launch *launches, int count)
 {
     return launches[0].waits && (count == 1 || (count == 2 && launches[1].sums_parts));

@@ -1,4 +1,4 @@
-/* Vectors in device memory into another order (backend/permute.h). */
+/* Brings vectors in device memory into another order of their rows (backend/permute.h). */
 #include "cuda/kernels/support.h"
 #include "cuda/plan/plan.h"
 

@@ -1,12 +1,13 @@
-/* to(i, v) = from(source(i), v), or that + beta to(i, v): vectors into another order of their rows.
+/* Brings vectors into another order of their rows: to(i, v) = from(source(i), v), and with ADD
+ * to(i, v) = from(source(i), v) + beta to(i, v).
  *
- *   REAL    bytes of a scalar (8 or 4)          ADD      1: beta times what is there is added
- *   FIELDS  F: rows L f + n and F n + f change places; 0: the list `source` says which
- *   APART   of fields: 1: row L f + n comes from row F n + f; 0: the other way round
- *   THREADS threads a block
+ *   REAL     bytes of a scalar (8 or 4)      ADD  0 or 1
+ *   FIELDS   F: rows L f + n and F n + f change places, L rows per field; 0: the list `source`
+ *   APART    by fields, 1: row L f + n comes from row F n + f; 0: row F n + f from row L f + n
+ *   THREADS  threads per thread block
  *
- * A thread has a row, or all fields of node n: what a warp leaves of a cache line is read or written
- * by its own next access.
+ * A thread moves one row, or the rows of all fields of node n. The scalars that one access of a
+ * warp leaves in a cache line are read or written by its next accesses.
  */
 #include "common.cuh"
 
@@ -38,7 +39,7 @@ KERNEL(permute, permute_args, THREADS, 1)
     if (n >= a.nodes)
         return;
     for (long long v = 0; v < a.vectors; v++) {
-        real value[EACH]; /* all loads are under way before the first store */
+        real value[EACH]; /* all loads are in flight before the first store */
         UNROLL
         for (int f = 0; f < EACH; f++)
             value[f] = a.from[source_row(a.source, a.nodes, n, f) * a.from_row + v * a.from_vector];

@@ -94,7 +94,7 @@ static tess_status add_variant(tess_cuda_plan *p, const tess_cuda_kernel *kernel
     const bool transposed = operation != TESS_OPERATION_NONE;
     char layout[TESS_CUDA_LAYOUT];
     kernel->layout_name(problem, params, layout, sizeof layout);
-    /* Before code is compiled for nothing. */
+    /* Checked first, before code is compiled for nothing. */
     if (!p->device_values)
         TESS_TRY(
             tess_cuda_layout_check(p->cuda->ctx, transposed ? p->transposed : &p->matrix, layout));
@@ -121,8 +121,8 @@ cleanup:
     return status;
 }
 
-/* The kernel for product `op` that goes with the plan's kernel: the plan's own kernel where it is
- * one for `op`, as for the transpose, and otherwise one on the plan's layout. NULL: there is
+/* Returns the kernel for product `op` that goes with the plan's kernel: that kernel itself where it
+ * computes `op`, as for the transpose, and otherwise one on the plan's layout. NULL: there is
  * none. */
 static const tess_cuda_kernel *companion(const tess_cuda_plan *p, tess_cuda_op op,
                                          const tess_cuda_problem *problem, int *params)
@@ -153,7 +153,8 @@ static const tess_cuda_kernel *companion(const tess_cuda_plan *p, tess_cuda_op o
     return NULL;
 }
 
-/* Adds the first kernel that verification accepts. One that the options name is tried alone. */
+/* Adds the first kernel that verification accepts. A kernel that the options name is the only one
+ * tried. */
 static tess_status add_first_accepted(tess_cuda_plan *p, tess_cuda_op op, tess_operation operation,
                                       const tess_cuda_problem *problem,
                                       const tess_plan_options *options,
@@ -175,8 +176,8 @@ static tess_status add_first_accepted(tess_cuda_plan *p, tess_cuda_op op, tess_o
     }
 }
 
-/* The problem of A or A^T, which predicates see. A^T gets shapes of its own, or A's where none
- * would make A^T faster. */
+/* Describes A or A^T for the predicates. A^T gets shapes of its own, or A's where no shapes would
+ * make A^T faster. */
 static tess_status describe(tess_cuda_plan *p, tess_operation operation, tess_cuda_problem *problem)
 {
     const bool transposed = operation != TESS_OPERATION_NONE;
@@ -234,7 +235,7 @@ tess_status tess_cuda_need_form(tess_cuda_plan *p, tess_cuda_op op, bool transpo
     int params[TESS_CUDA_PARAMS] = {0};
     const tess_operation operation = tess_cuda_operation(transposed);
     *out = find_variant(p, op, operation, 1, 0, fields);
-    if (*out && strcmp((*out)->kernel->format, p->kernel->format) != 0) /* tess_cuda_need_dot's */
+    if (*out && strcmp((*out)->kernel->format, p->kernel->format) != 0) /* need_dot made it */
         *out = NULL;
     if (*out || *missing || p->caller.apply)
         return TESS_OK;

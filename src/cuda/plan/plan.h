@@ -24,7 +24,7 @@ typedef struct tess_cuda_plan {
     bool shares;               /* its residents of A are in cuda->shared, for other plans too */
     tess_matrix *transposed;   /* once asked for */
     const void *device_values; /* newest values, in device memory only; NULL: matrix has them */
-    void *values;              /* a copy of such values on the host, once needed */
+    void *values;              /* a copy of device_values on the host, once needed */
     const tess_cuda_kernel *kernel; /* chosen; its product may be SpMV or SpMM */
     int params[TESS_CUDA_PARAMS];
     char shapes[TESS_CUDA_SHAPES]; /* of A, format fbcsr */
@@ -34,7 +34,7 @@ typedef struct tess_cuda_plan {
     size_t stage_bytes[TESS_STAGES];
     cu_pointer dot_scratch; /* partial sums, then the result */
     cu_function update;     /* update.cu, once values came from device memory */
-    bool missing[2][2][2];  /* tess_cuda_need_form by op, transposed and fields: there is none */
+    bool missing[2][2][2];  /* [op][transposed][fields]: tess_cuda_need_form found none */
     tess_operator caller;   /* the caller's operator; apply = NULL: the plan has a matrix */
 } tess_cuda_plan;
 
@@ -47,8 +47,9 @@ static inline tess_cuda_plan *tess_cuda_plan_of(const tess_plan *plan)
 
 /* Takes new values from device memory, in the matrix's order, into all of the plan's residents. */
 tess_status tess_cuda_update_on_device(tess_cuda_plan *p, const void *values);
-/* The same of values in host memory, by way of a copy in device memory. *done is false where there
- * is no room for it, or the host has to make a layout's order. */
+/* Takes new values from host memory into all residents, by way of a copy in device memory. *done is
+ * false where the host has to make the layouts: the device has no room for the copy, a layout has
+ * no gather of its own, or no resident needs a gather. */
 tess_status tess_cuda_update_from_host(tess_cuda_plan *p, const void *values, bool *done);
 /* Copies device_values to the host, where p->matrix then has them: layouts are made on the host. */
 tess_status tess_cuda_bring_values(tess_cuda_plan *p);
@@ -56,7 +57,7 @@ tess_status tess_cuda_bring_values(tess_cuda_plan *p);
 /* Writes the plan's values in the matrix's order to device memory. They come from a resident that
  * can be read in that order, or else from the host. */
 tess_status tess_cuda_copy_values(tess_cuda_plan *p, cu_pointer to);
-/* The same of block columns. */
+/* Writes the block columns in the matrix's order to device memory. */
 tess_status tess_cuda_copy_columns(tess_cuda_plan *p, cu_pointer to);
 
 /* ---- plan.c ---- */
@@ -77,8 +78,8 @@ tess_status tess_cuda_need_variant(tess_cuda_plan *p, tess_cuda_op op, tess_oper
                                    int vectors, int row_major, const tess_cuda_variant **out);
 
 /* A form of the plan's kernel that not every kernel has, made now if this is the first time: with a
- * dot product, or with vectors by fields. `op` has one vector. NULL: there is none on the plan's
- * layout, or it was refused. Inside enter/leave. */
+ * dot product, or with vectors by fields. `op` is a product with one vector. NULL: there is none on
+ * the plan's layout, or it was refused. Inside enter/leave. */
 tess_status tess_cuda_need_form(tess_cuda_plan *p, tess_cuda_op op, bool transposed, bool fields,
                                 const tess_cuda_variant **out);
 
@@ -117,9 +118,9 @@ tess_status tess_cuda_memory_permute(tess_plan *plan, const tess_permute *pass);
 
 /* ---- product.c ---- */
 
-/* The form of the plan's kernel that leaves a dot product too. `any`: where that has none and the
- * matrix fits L2, another kernel's on a copy. NULL: a dot product follows the product. Inside
- * enter/leave. */
+/* The form of the plan's kernel that computes a dot product as well. `any`: where the plan's kernel
+ * has no such form and the matrix fits L2, another kernel's form on a second copy of the matrix
+ * will do. NULL: a separate dot product follows the product. Inside enter/leave. */
 tess_status tess_cuda_need_dot(tess_cuda_plan *p, bool any, const tess_cuda_variant **out);
 
 tess_status tess_cuda_spmv(tess_plan *plan, double alpha, const void *x, double beta, void *y);
@@ -128,18 +129,18 @@ tess_status tess_cuda_spmv_transpose(tess_plan *plan, double alpha, const void *
 tess_status tess_cuda_spmv_dot(tess_plan *plan, double alpha, const void *x, double beta, void *y,
                                const void *w, double *dot);
 tess_status tess_cuda_dot(tess_plan *plan, const void *x, const void *y, double *dot);
-/* The same of vectors by fields (backend.h). */
+/* Products of vectors by fields (backend.h). */
 tess_status tess_cuda_fields_open(tess_plan *plan, bool *has);
 tess_status tess_cuda_fields_multiply(tess_plan *plan, const tess_fields_product *product,
                                       bool *done);
 tess_status tess_cuda_spmm(tess_plan *plan, int k, tess_block_order order, double alpha,
                            const void *X, int64_t ldx, double beta, void *Y, int64_t ldy);
-/* Those of complex matrices. */
+/* The products of complex matrices. */
 extern const tess_complex_products tess_cuda_complex_products;
 
-/* X and Y of a product with k vectors where the device finds them: call->x and y, from beta, ldx
- * and ldy. Vectors in host memory are copied; tess_cuda_return_vectors brings such a Y back, and
- * waits for it. Inside enter/leave. */
+/* tess_cuda_bring_vectors sets call->x and call->y to device addresses of X and Y, of k vectors
+ * each. It reads beta, ldx and ldy of the call. Vectors in host memory are copied to staging
+ * buffers; tess_cuda_return_vectors copies such a Y back, and waits for it. Inside enter/leave. */
 typedef struct tess_cuda_return {
     void *y;
     size_t bytes;
@@ -160,8 +161,8 @@ tess_status tess_cuda_run_dot(tess_cuda_plan *p, cu_pointer w, cu_pointer y, cu_
 
 tess_status tess_cuda_set_stream(tess_plan *plan, void *stream);
 
-/* Kernels load a complex scalar at once, so it lies at a multiple of its size. `what` is in device
- * memory. */
+/* Fails unless complex scalars in device memory begin at a multiple of their size, since kernels
+ * load each in one access. `what` names them in the message. */
 tess_status tess_cuda_check_aligned(const tess_cuda_plan *p, const char *what, cu_pointer address);
 
 /* Fails with the message where the plan's stream is being captured in a graph. */
@@ -183,9 +184,9 @@ void tess_cuda_events_destroy(tess_cuda *cuda, cu_event *events, int64_t count);
 tess_status tess_cuda_events_read(tess_cuda *cuda, const cu_event *events, int count,
                                   double *seconds);
 
-/* The seconds of each of `reps` launches in the stream, by the device's clock. `gated`: a launch
- * that is not timed comes first, and a gate holds the stream while the host puts the others into
- * it, so that the host's time a launch does not count. Inside enter/leave. */
+/* The seconds of each of `reps` launches in the stream, by the device's clock. `gated`: one launch
+ * that is not timed comes first. Then a gate holds the stream while the host puts the other
+ * launches into it, so that the host's time per launch does not count. Inside enter/leave. */
 tess_status tess_cuda_time_launches(tess_cuda *cuda, cu_stream stream,
                                     tess_status (*launch)(void *user), void *user, bool gated,
                                     int reps, double *seconds);

@@ -34,8 +34,8 @@ static tess_status deliver(tess_cuda_plan *p, void *y, size_t bytes, bool staged
     return tess_cuda_download(p->cuda, y, p->stage[TESS_STAGE_Y], bytes, p->stream);
 }
 
-/* y = alpha op(A) x + beta y, vectors on the device. `form`: the variant for vectors by fields;
- * NULL: they are not. */
+/* y = alpha op(A) x + beta y of vectors on the device. `form`: the variant for vectors by fields;
+ * NULL: vectors have the matrix's order. */
 static tess_status run_spmv(tess_cuda_plan *p, tess_operation operation,
                             const tess_cuda_variant *form, tess_cuda_call *call)
 {
@@ -88,7 +88,7 @@ tess_status tess_cuda_spmv_transpose(tess_plan *plan, double alpha, const void *
 
 /* ---- with a dot product ---- */
 
-/* Bytes of a sum: one double, of complex vectors two. */
+/* Bytes of a sum: one double, for complex vectors two. */
 static size_t sum_bytes(const tess_cuda_plan *p)
 {
     return tess_is_complex(p->matrix.type) ? sizeof(tess_complex) : sizeof(double);
@@ -131,9 +131,9 @@ tess_status tess_cuda_run_dot(tess_cuda_plan *p, cu_pointer w, cu_pointer y, cu_
     return tess_cuda_launch_one(cuda, final, &run, p->stream);
 }
 
-/* A launch more takes longer than the best kernel wins on a matrix in L2. H200, an iteration of CG,
- * 1 x 1 blocks: nasa2146 8.0 us with `sliced` and 11.7 with `by_block` and a dot, bcsstk16 8.6 and
- * 13.3. */
+/* In L2, the launch of a separate dot product takes longer than the best kernel gains over another
+ * one with a fused form (H200, an iteration of CG, 1 x 1 blocks: nasa2146 8.0 us with `sliced`,
+ * which has one, and 11.7 with `by_block` and a separate dot product; bcsstk16 8.6 and 13.3). */
 tess_status tess_cuda_need_dot(tess_cuda_plan *p, bool any, const tess_cuda_variant **out)
 {
     const tess_kept_error kept = tess_error_keep(p->cuda->ctx);
@@ -148,8 +148,8 @@ tess_status tess_cuda_need_dot(tess_cuda_plan *p, bool any, const tess_cuda_vari
     return TESS_OK;
 }
 
-/* The fused form of the plan's kernel, or the product and then dot.cu, which adds vectors in any
- * order that they share. */
+/* Runs the fused form of the plan's kernel, or the product and then dot.cu. dot.cu needs no
+ * particular order of the vectors, only the same one for both. */
 static tess_status run_spmv_dot(tess_cuda_plan *p, const tess_cuda_variant *form,
                                 tess_cuda_call *call)
 {
@@ -195,7 +195,7 @@ tess_status tess_cuda_run_spmv_dot(tess_cuda_plan *p, tess_cuda_call *call)
     return run_spmv_dot(p, NULL, call);
 }
 
-/* x . y or x^H y, which goes to the host's or the device's `dot`. */
+/* Writes x . y, of complex vectors x^H y, to `dot`, which is in host or device memory. */
 static tess_status plain_dot(tess_cuda_plan *p, cu_pointer x, cu_pointer y, void *dot)
 {
     if (tess_cuda_on_device(p->cuda, dot))
@@ -255,7 +255,7 @@ tess_status tess_cuda_fields_multiply(tess_plan *plan, const tess_fields_product
 
 /* ---- several vectors ---- */
 
-/* `vectors` of them starting at X and Y; one by one where no kernel takes them together. */
+/* Multiplies `vectors` vectors, one by one where no kernel takes them together. */
 static tess_status run_vectors(tess_cuda_plan *p, int vectors, bool row_major, tess_cuda_call *call,
                                cu_stream stream)
 {

@@ -24,8 +24,9 @@ static tess_status fill_random(tess_cuda *cuda, cu_pointer data, size_t bytes)
     return status;
 }
 
-/* The median time of reading the array with one pattern: `unroll` loads in flight a thread, and
- * thread blocks either as many as fit at once or one for every piece. */
+/* The median time of reading the array with one pattern: `unroll` loads in flight per thread, and
+ * either as many thread blocks as run at once (`persistent`), or one for every piece of the
+ * array. */
 static tess_status time_pattern(tess_cuda *cuda, cu_pointer data, size_t bytes, cu_pointer sums,
                                 const cu_event *events, int unroll, bool persistent, bool streaming,
                                 double *seconds)
@@ -73,7 +74,7 @@ static tess_status read_ceiling(tess_cuda *cuda, size_t bytes, double *bytes_per
     cu_event *events = NULL;
     bool streaming = bytes > cuda->l2_bytes;
     double best = 0;
-    /* One sum a thread block of the finest pattern. */
+    /* One sum per thread block of the pattern with the most thread blocks. */
     size_t sums_bytes = 4 * (bytes / 16 / (CEILING_THREADS * 2) + 4096);
     tess_status status;
     TESS_TRY_CLEAN(tess_cuda_alloc(cuda, bytes, "the read ceiling's array", &data));

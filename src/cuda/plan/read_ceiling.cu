@@ -1,9 +1,9 @@
 /* The read ceiling: how fast the device reads an array and does nothing else.
  *
  * Every thread has EACH independent loads of 16 bytes in flight; neighbouring threads read
- * neighbouring addresses. The data are summed only so that the compiler keeps the loads. One sum a
- * thread block is written, which is negligible beside the bytes read. STREAMING tells the caches
- * that nothing will be read again; an array that fits in L2 is read without it.
+ * neighbouring addresses. The data are summed only so that the compiler keeps the loads. One sum
+ * per thread block is written, which is negligible beside the bytes read. STREAMING tells the
+ * caches that nothing will be read again; an array that fits in L2 is read without it.
  */
 #define REAL 8
 #include "common.cuh"

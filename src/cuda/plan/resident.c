@@ -1,7 +1,8 @@
 /* A matrix in one layout in device memory. */
 #include "cuda/plan/resident.h"
 
-/* Waits for these arrays, not for what the device computes meanwhile. */
+/* Copies the layout's arrays to the device in a stream of their own and waits for that stream
+ * alone: what the device computes meanwhile goes on. */
 static tess_status upload_arrays(tess_cuda *cuda, tess_cuda_resident *resident)
 {
     const cu_stream stream = cuda->uploads;

@@ -4,7 +4,7 @@
 #include "cuda/driver/device.h"
 #include "cuda/kernels/layout.h"
 
-/* Where each stored scalar comes from (update.cu). */
+/* A map: where in the matrix each stored scalar of the layout comes from (update.cu). */
 typedef struct tess_cuda_map {
     cu_pointer numbers; /* 0: not made */
     cu_function gather; /* the layout's own, with `numbers` = its starts; NULL: update.cu */

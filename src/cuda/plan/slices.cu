@@ -1,8 +1,8 @@
-/* slices copies values from the matrix's order to sliced storage (src/format/sliced.h), or with BACK
- * from there to the matrix's order: a thread block a slice, a thread a stored scalar. Padding becomes
- * 0. columns copies block columns to the matrix's order, a thread a stored block.
+/* slices copies values from the matrix's order to sliced storage (src/format/sliced.h), or with
+ * BACK from sliced storage to the matrix's order. Padding becomes 0. columns copies block columns
+ * to the matrix's order. A thread block copies one slice, a thread one scalar or column at a time.
  *
- *   REAL, COMPLEX  the scalar (scalar.cuh)    THREADS  threads a thread block    BACK  0 or 1
+ *   REAL, COMPLEX  the scalar (scalar.cuh)    THREADS  threads per thread block    BACK  0 or 1
  */
 #include "common.cuh"
 
@@ -12,11 +12,11 @@ typedef struct slices_args {
     const long long *starts;  /* of lines: the first block in the matrix's order */
     scalar *values;
     scalar *given; /* in the matrix's order */
-    long long lines; /* a slice */
+    long long lines; /* per slice */
     long long block_height, block_width;
-    long long width;  /* scalars stored of a block's row */
+    long long width;  /* scalars stored per row of a block */
     long long vector; /* scalars along the row that lie together */
-    long long group;  /* blocks a group */
+    long long group;  /* blocks per group */
 } slices_args;
 
 KERNEL(slices, slices_args, THREADS, 1)

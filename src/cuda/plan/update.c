@@ -1,16 +1,16 @@
 /* New values given in device memory: each resident takes them by one gather. Values given in host
- * memory are copied as they are and take the same way, where all layouts have a gather of their
- * own.
+ * memory are first copied to the device in the order in which they are given, where all layouts
+ * have a gather of their own.
  *
  * A resident whose layout has another order than the given values gets a map: for each stored
  * scalar, the number of the given one. The map is made once, on the host, by sending the numbers
  * 1, 2, ... through the layout's own conversion, which only moves scalars. An update is then one
- * launch a resident in the plan's stream, and can be captured in a graph.
+ * launch per resident in the plan's stream, and can be captured in a graph.
  *
  * Most layouts keep the scalars of a block's column, or of V columns, together. The map then has
- * one number a run (update.cu) instead of one a scalar. Runs are found in the numbers themselves. A
- * number has four bytes, eight beyond 4 G scalars. Sliced storage needs no map: it knows the first
- * block of each line (slices.cu).
+ * one number per run (update.cu) instead of one per scalar. Runs are found in the numbers. A number
+ * has four bytes, eight beyond 4 G scalars. Sliced storage needs no map: it knows the first block
+ * of each line (slices.cu).
  */
 #include "cuda/kernels/support.h"
 #include "cuda/plan/plan.h"
@@ -36,7 +36,7 @@ static void number_pair(void *out, const void *none, int64_t i)
     ((uint64_t *)out)[2 * i + 1] = 0;
 }
 
-/* 1 .. count, in words as wide as a scalar. */
+/* The numbers 1 .. count, in words as wide as a scalar. */
 static tess_status number_scalars(tess_ctx *ctx, int64_t count, size_t size, void **out)
 {
     TESS_TRY(tess_alloc_bytes(ctx, count, size, out));
@@ -275,7 +275,7 @@ tess_status tess_cuda_update_on_device(tess_cuda_plan *p, const void *values)
     return TESS_OK;
 }
 
-/* Whether the device can put values into all residents, and into one better than the host. */
+/* Whether the device can gather values into all residents, and one of them needs a gather. */
 static bool worth_gathering(const tess_cuda_plan *p)
 {
     bool gathers = false;

@@ -5,8 +5,8 @@
  *     from = map[run] + (q / inner) * outer_stride + (q % inner) * inner_stride,  inner = 2^shift
  *
  *   REAL, COMPLEX  the scalar (scalar.cuh)      INDEX  bytes of a number of the map (8 or 4)
- *   THREADS, EACH  threads a thread block, elements a thread: a thread block writes consecutive
- *          values, whose sources lie in few cache lines
+ *   THREADS, EACH  threads per thread block, elements per thread: a thread block writes
+ *          consecutive values, whose sources lie in few cache lines
  */
 #include "common.cuh"
 
@@ -29,8 +29,8 @@ KERNEL(update, update_args, THREADS, 1)
     const long long first = (long long)blockIdx.x * (THREADS * EACH) + threadIdx.x;
     const int length = (int)a.run, inner_stride = (int)a.inner_stride,
               outer_stride = (int)a.outer_stride, shift = (int)a.shift;
-    /* The run of the first element, and its place in the run, are found by a division; those of the
-     * others by steps. */
+    /* A division finds the run of the first element, and its place in the run. The runs and places
+     * of the other elements follow by steps. */
     long long run = a.run == 1 ? first
                                : (long long)__umul64hi((unsigned long long)first, a.reciprocal);
     int q = (int)(first - run * a.run);

@@ -18,7 +18,7 @@ typedef struct tess_cuda_variant {
     cu_function function[TESS_CUDA_LAUNCHES];
 } tess_cuda_variant;
 
-/* What the predicates may depend on, for A on this device. */
+/* Fills in what the predicates may depend on, for A on this device. */
 void tess_cuda_describe_problem(const tess_cuda *cuda, const tess_matrix *A,
                                 tess_cuda_problem *problem);
 
@@ -36,6 +36,6 @@ tess_status tess_cuda_variant_finish(tess_cuda *cuda, tess_cuda_variant *variant
 void tess_cuda_variant_unload(tess_cuda *cuda, tess_cuda_variant *variant);
 
 /* verify.c: runs the variant's module on a small matrix of the same block size and precision, or on
- * the plan's own matrix where the code is specialised for more than a small one has. A wrong result
- * is TESS_ERR_DEVICE. */
+ * the plan's own matrix where the code is specialised for sizes that no small matrix has. A wrong
+ * result is TESS_ERR_DEVICE. */
 tess_status tess_cuda_verify(tess_cuda *cuda, const tess_cuda_variant *variant);

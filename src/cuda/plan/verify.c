@@ -12,7 +12,7 @@
 
 enum { SEED = 20090215, LONG_ROW = 200, SCALARS = 8192 };
 
-/* Reals take its real part. */
+/* A random scalar. Real types take its real part. */
 static tess_complex random_scalar(uint64_t seed, int64_t i)
 {
     return (tess_complex){tess_random_unit(seed, (uint64_t)i),
@@ -59,7 +59,7 @@ typedef struct comparison {
     void *x, *y, *expected; /* of A's type */
     double *bound;          /* |A||x| of one vector */
     void *one;              /* one vector of x, contiguous, for the bound */
-    void *moved;            /* x or y as the device has them */
+    void *moved;            /* x or y in the kernel's order */
     cu_pointer device_x, device_y, device_dot;
 } comparison;
 
@@ -91,7 +91,7 @@ static tess_status make_comparison(tess_cuda *cuda, const tess_matrix *A, int ve
     return TESS_OK;
 }
 
-/* A vector in the order in which the variant has it; `back`: the other way round. */
+/* Copies a vector into the order in which the variant has it, or `back` into the matrix's order. */
 static void order(const tess_cuda_problem *problem, int32_t block, int64_t count, const void *from,
                   void *to, bool back)
 {
@@ -101,7 +101,8 @@ static void order(const tess_cuda_problem *problem, int32_t block, int64_t count
         memcpy(to, from, (size_t)count * tess_type_size(problem->type));
 }
 
-/* alpha A x + beta y on the device, where y is NaN before (beta = 0) or random. */
+/* Computes alpha A x + beta y on the device. Before the product y is NaN where beta = 0, otherwise
+ * random. */
 static tess_status run_probe(tess_cuda *cuda, const tess_cuda_variant *probe, tess_complex alpha,
                              tess_complex beta, comparison *t, double *dot)
 {
@@ -166,8 +167,8 @@ static void conjugate_all(void *array, tess_type type, int64_t count)
         tess_put_complex(array, type, i, tess_conjugate(tess_get_complex(array, type, i)));
 }
 
-/* t->expected, which is y before the product, becomes what ref has after it. The conjugate of A
- * times x is the conjugate of A times the conjugate of x. */
+/* Replaces t->expected, which holds y before the product, by ref's result. ref does not conjugate
+ * matrices: conj(A) x is the conjugate of A conj(x). */
 static void expect(const tess_cuda_variant *probe, tess_complex alpha, tess_complex beta,
                    const comparison *t)
 {
@@ -204,7 +205,7 @@ static tess_status compare(tess_cuda *cuda, const tess_cuda_variant *probe, tess
     double lost = 0;    /* rounding error of sum (Kahan): the matrix may have millions of rows */
     double largest = 1; /* modulus of y before the product */
     if (tess_is_complex(A->type)) {
-        n *= 2; /* each part is a sum of twice as many products */
+        n *= 2; /* the real and the imaginary part sum twice as many products */
         largest = sqrt(2);
     }
     expect(probe, alpha, beta, t);
@@ -233,8 +234,8 @@ static tess_status compare(tess_cuda *cuda, const tess_cuda_variant *probe, tess
     return TESS_OK;
 }
 
-/* A probe in the variant's layout. *out stays NULL when the code is specialised for more than a
- * small matrix can have. */
+/* Makes a probe in the variant's layout. *out stays NULL where the code is specialised for sizes
+ * that a small matrix cannot have. */
 static tess_status place_probe(tess_cuda *cuda, const tess_cuda_variant *variant,
                                tess_cuda_variant *probe, tess_matrix **out)
 {
@@ -252,7 +253,7 @@ static tess_status place_probe(tess_cuda *cuda, const tess_cuda_variant *variant
     kernel->defines(&variant->problem, variant->params, defines, sizeof defines);
     kernel->defines(&probe->problem, probe->params, probe_defines, sizeof probe_defines);
     tess_status status = TESS_OK;
-    /* Where every shape is a kernel, a small matrix would launch few of them. */
+    /* With one kernel per shape, a small matrix would launch few of them. */
     bool alike = !kernel->keeps_shapes && kernel->fits(&probe->problem, probe->params) &&
                  strcmp(defines, probe_defines) == 0;
     if (alike) {
@@ -268,7 +269,7 @@ static tess_status place_probe(tess_cuda *cuda, const tess_cuda_variant *variant
 
 tess_status tess_cuda_verify(tess_cuda *cuda, const tess_cuda_variant *variant)
 {
-    /* alpha and beta, of complex types with these imaginary parts. */
+    /* alpha and beta of each round. Real types have no imaginary parts. */
     const double im = tess_is_complex(variant->problem.type);
     const tess_complex rounds[2][2] = {{{1, 0.25 * im}, {0, 0}}, {{-0.5, 2 * im}, {2, -im}}};
     tess_cuda_variant probe = *variant;
@@ -287,7 +288,7 @@ tess_status tess_cuda_verify(tess_cuda *cuda, const tess_cuda_variant *variant)
                  variant->kernel->name);
         probe = *variant;
     }
-    /* The probe may have a launch that the matrix has not: the sum of cut rows. */
+    /* The probe may have a launch that the matrix does not have: the sum of cut rows. */
     TESS_TRY_CLEAN(tess_cuda_variant_functions(cuda, &probe));
     TESS_TRY_CLEAN(make_comparison(cuda, probe.resident->matrix, probe.problem.vectors, &t));
     for (int round = 0; round < 2; round++) {

@@ -5,8 +5,8 @@
  *     aside              | copy    | copy    | ...
  *     host       put 1, 2   see 1, put 3   see 2 ...      until a chunk says "stopped"
  *
- * A chunk put into the stream before the one that stops is seen runs in vain. So none is put ahead
- * once |r| falls such that the chunk under way may be the last.
+ * A chunk that is put into the stream before the host sees the stop runs in vain. So no chunk is
+ * put ahead once |r| falls so fast that the chunk under way may be the last.
  *
  * Stream `aside` copies the decision: a copy between two chunks would cost more than ten
  * microseconds. It may copy the decision of a later chunk than it waited for, which is as good.
@@ -20,10 +20,14 @@
 static const double chunk_seconds = 500e-6;
 enum { CHUNK_LEAST = 2, CHUNK_MOST = 16, CYCLE_CHUNK = 4 };
 
-/* Iterations that are timed before others are captured. The first also loads code, and does not
- * count. The second has a clock between the units. A clock keeps a launch from starting early,
- * which counts where launches are many and short. So the third, of a preconditioner with levels,
- * has a clock at its ends alone. */
+/* Iterations that are timed before others are captured.
+ *
+ *     first   loads code too, so its times do not count
+ *     second  has a clock between the units
+ *     third   with levels only: has a clock at its ends alone
+ *
+ * A clock keeps a launch from starting early, which matters where launches are many and short, as
+ * with levels. */
 enum { TIMED = 2, TIMED_WITH_LEVELS = 3 };
 
 static int timed_most(const tess_space *space)
@@ -79,8 +83,8 @@ static tess_status read_shares(tess_space *space, const tess_unit_list *list, in
     return TESS_OK;
 }
 
-/* The iteration took `whole` seconds without clocks between its units. What these added is taken
- * off, the same of every launch. */
+/* Corrects for what the clocks between the units added, the same for every launch. Without them the
+ * iteration took `whole` seconds. */
 static void correct_shares(tess_cuda_space *state, double whole)
 {
     double launches = 0;
@@ -96,7 +100,7 @@ static void correct_shares(tess_cuda_space *state, double whole)
     state->iteration_seconds = whole;
 }
 
-/* Of several parts, whose launches take longer than a small iteration: the iteration that counts
+/* The launches of several parts take longer than a small iteration. So the iteration that counts
  * waits at a gate until all parts have put it into their streams. */
 static tess_status shut_gate(const tess_cuda_space *state)
 {
@@ -155,7 +159,7 @@ cleanup:
 /* ---- A stretch ---- */
 
 /* How many iterations a stretch may have. A loop is one launch, which cannot be ended from outside,
- * so it gets no more iterations than fit the time. */
+ * so it gets only as many iterations as fit the time. */
 static int64_t most_in_time(const tess_space *space, const tess_stretch *stretch)
 {
     const tess_cuda_space *state = tess_cuda_space_of(space);
@@ -167,8 +171,9 @@ static int64_t most_in_time(const tess_space *space, const tess_stretch *stretch
     return fits < 1 ? 1 : fits < (double)stretch->most ? (int64_t)fits : stretch->most;
 }
 
-/* The caller's operator is not called after the stop, and of a costly preconditioner no more
- * iterations run than must: these are chunks of one. */
+/* The iterations of the next chunk. Chunks have one iteration where the host calls the caller's
+ * operator, which is not called after the stop, and where the preconditioner is costly, so that no
+ * iteration runs in vain. */
 static int64_t chunk_of(const tess_space *space, const tess_stretch *stretch, int64_t at)
 {
     const tess_cuda_space *state = tess_cuda_space_of(space);
@@ -185,8 +190,8 @@ static int64_t chunk_of(const tess_space *space, const tess_stretch *stretch, in
     return chunk < left ? chunk : left;
 }
 
-/* The whole rest of the stretch in one launch, where that is possible; the device stops by itself.
- */
+/* Runs the whole rest of the stretch in one launch, where that is possible. The device stops by
+ * itself. */
 static tess_status try_loop(tess_space *space, const tess_stretch *stretch, bool *done)
 {
     tess_cuda_space *state = tess_cuda_space_of(space);
@@ -240,7 +245,7 @@ static tess_status run_stretch(tess_space *space, const tess_stretch *stretch)
 
 /* ---- A stretch with parts of other processes ---- */
 
-/* The lists of iterations at .. at + count - 1, made where they are not there yet. */
+/* Makes the lists of iterations at .. at + count - 1 where they do not exist yet. */
 static tess_status need_lists(tess_space *space, const tess_stretch *stretch, int64_t at,
                               int64_t count)
 {
@@ -251,9 +256,10 @@ static tess_status need_lists(tess_space *space, const tess_stretch *stretch, in
     return TESS_OK;
 }
 
-/* The host takes part in every sum, so nothing is put ahead. Once a chunk the parts tell each other
- * whether one has failed, is late or goes on. What a chunk runs after the stop is in vain, which
- * with a costly preconditioner is more than the parts' message. */
+/* The host takes part in every sum, so nothing is put ahead. Once per chunk the parts tell each
+ * other whether one has failed, is late or goes on. Iterations of a chunk after the stop run in
+ * vain. With a costly preconditioner that costs more than the parts' message, so chunks have one
+ * iteration. */
 static tess_status run_with_ranks(tess_space *space, const tess_stretch *stretch)
 {
     tess_cuda_space *state = tess_cuda_space_of(space);

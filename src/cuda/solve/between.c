@@ -4,7 +4,7 @@
 
 enum { THREADS = 512, MOST = 4 };
 
-/* One thread block a multiprocessor, or fewer than half as many where rows are few: the next
+/* One thread block per multiprocessor, or fewer than half as many where rows are few: the next
  * product starts early on the multiprocessors that are free, and needs many of them. */
 static int grid_of(const tess_space *space)
 {

@@ -3,13 +3,13 @@
  * the same REPEAT rows in all passes: it loads them once, before the sums are known, and stores
  * them at the end. Thread blocks wait for each other only to sum a dot product.
  *
- * The method is the text of -DSTAGES: that of stages.cuh and
+ * The method is the text of -DSTAGES: the macros of stages.cuh and
  *
  *   PARTS(slot)   slot = the sum of the product's partial sums
  *
  *   LOADS, STORES   as in pass.cu, for all passes together
  *   LATE            bits of vectors that the launch before this one writes
- *   MOST_AHEAD      scalars of the diagonal that a thread holds in registers at most
+ *   MOST_AHEAD      the most scalars of the diagonal that a thread holds in registers
  *
  * The launch may begin while the product ends (LET_NEXT_START in sliced.cu). It loads all vectors
  * that the product does not write, then waits for the product, then loads the others.
@@ -31,7 +31,7 @@ typedef struct between_args {
     long long rows;
     const double *product_parts;
     long long product_count;
-    double *parts;     /* 2 * DOTS a thread block */
+    double *parts;     /* 2 * DOTS per thread block */
     unsigned *meeting; /* arrivals and departures, 0 before and after */
 } between_args;
 
@@ -59,10 +59,10 @@ DEVICE unsigned arrivals_seen(const unsigned *from)
 }
 #endif
 
-/* Adds up the dot products of `bits`, of which each thread has a part in `sum`. The totals are in
- * their slots, where the first thread sees them. There are two buffers of partial sums: before a
- * thread block writes into one again, all others have read it and arrived at the next barrier. So
- * there are of the warps' sums: no barrier follows the first warp's reading of them. */
+/* Adds up the dot products of `bits` from the threads' partial sums in `sum`. The totals are in
+ * their slots, where the first thread sees them. Partial sums have two buffers: before a thread
+ * block writes into one again, all others have read it and arrived at the next barrier. The warps'
+ * sums in `scratch` also have two, because no barrier follows the first warp's reading of them. */
 DEVICE void total(const between_args *a, between_place *p, double *sum, const unsigned bits)
 {
     const int lane = (int)threadIdx.x % 32, blocks = (int)gridDim.x;

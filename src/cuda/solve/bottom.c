@@ -5,10 +5,10 @@
 
 enum { TILE = TESS_BOTTOM_TILE, THREADS = TESS_BOTTOM_THREADS, OUT = TESS_AMG_BOTTOM_BLOCK };
 
-/* The inverse is worth its work while it takes no longer than the level that it saves. On an H200
- * that of 2508 rows takes 4 ms of set-up and 10 us (f32) or 16 us (f64) of a cycle; a level of as
- * many rows and the next took 8 ms and a dozen launches. The work is n^3, so 3072 rows are about
- * as many as pay. Devices with fewer multiprocessors or slower f64 take fewer. */
+/* The inverse is worth its work while it takes no longer than the level that it saves. The work is
+ * n^3, so 3072 rows are about as many as pay (H200: an inverse of 2508 rows takes 4 ms of set-up
+ * and 10 us (f32) or 16 us (f64) of a cycle; a level of as many rows and the next one took 8 ms and
+ * a dozen launches). Devices with fewer multiprocessors or slower f64 take fewer rows. */
 int64_t tess_cuda_bottom_most(const tess_device *device)
 {
     enum { ROWS = 3072, MULTIPROCESSORS = 132, RATIO = 2, LEAST = 500 };
@@ -67,7 +67,7 @@ static tess_status run(tess_coarsen_level *s, const tess_bottom_arrays *arrays, 
     return tess_cuda_launch_one(s->cuda, function, &l, s->cuda->stream);
 }
 
-/* Everything but the result, in one piece. */
+/* Allocates everything but the result in one piece, and the result. */
 static tess_status allocate(tess_coarsen_level *s, tess_bottom_arrays *arrays, cu_pointer *memory)
 {
     tess_cuda *cuda = s->cuda;

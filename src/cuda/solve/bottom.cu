@@ -9,17 +9,17 @@
  *     update   A_ij = A_ij - (A_ik D^-1) A_kj        i and j other than k
  *
  * After the sweeps of all tiles, A is minus its inverse. Rows are not exchanged, which a definite
- * matrix does not need. Pivots that are no larger than rounding errors are counted; the result is
- * then of no use. Rows behind the last one are those of the identity.
+ * matrix does not need. Pivots that are no larger than rounding errors are counted: one of them
+ * makes the result useless. Rows behind the last one are those of the identity.
  *
- *   THREADS  threads a thread block, 256      TILE   rows of a tile, 64
+ *   THREADS  threads per thread block, 256    TILE   rows of a tile, 64
  *   OUT      rows of a block of the result
  */
 #define REAL 8
 #include "common.cuh"
 
 #define EDGE 16            /* threads along an edge of a tile */
-#define EACH (TILE / EDGE) /* rows of a tile that a thread has, and columns */
+#define EACH (TILE / EDGE) /* rows of a tile per thread, and columns */
 #define CHUNK 16           /* columns of two tiles in shared memory */
 #define SIZE (TILE * TILE)
 
@@ -28,14 +28,14 @@ typedef struct bottom_args {
     const int *columns;
     const real *values;
     real *tiles;
-    real *scale;    /* one a row of the tiles: 1 / sqrt of the diagonal */
+    real *scale;    /* one per row of the tiles: 1 / sqrt of the diagonal */
     real *pivot;    /* D^-1 */
     real *column;   /* tiles A_ik */
     real *product;  /* tiles A_ik D^-1 */
     real *inverse;  /* column-major blocks, by rows */
     unsigned *failed;
     long long rows, block, across, step; /* scalar rows; scalars of a block row; tiles; k */
-    real least;                          /* pivots are larger */
+    real least;                          /* pivots must be larger */
 } bottom_args;
 
 /* Tile (i, j), i >= j. */
@@ -88,7 +88,7 @@ KERNEL(scale, bottom_args, THREADS, 1)
         (void)atomicAdd(a.failed, 1u);
 }
 
-/* A thread block a block row. */
+/* One thread block per block row. */
 KERNEL(place, bottom_args, THREADS, 1)
 {
     const long long b = a.block, own = blockIdx.x, first = a.offsets[own];
@@ -101,8 +101,8 @@ KERNEL(place, bottom_args, THREADS, 1)
     }
 }
 
-/* The pivot's step: d, a tile on the diagonal, becomes -D^-1 by sweeps of single rows, in registers.
- * Both halves of d are the same numbers, before and after. `line` has room for two columns. */
+/* The pivot's step: d, a tile on the diagonal, becomes -D^-1 by sweeps of single rows, in
+ * registers. d is symmetric, and both halves are stored. `line` has room for two columns. */
 DEVICE void invert_tile(const bottom_args *a, long long k, real d[EACH][EACH], real *line)
 {
     real *const own = tile(a, k, k);
@@ -140,7 +140,7 @@ DEVICE void invert_tile(const bottom_args *a, long long k, real d[EACH][EACH], r
         }
 }
 
-/* The first tile's. The others' follow their last update. */
+/* The pivot of the first tile. Later pivots follow the last update of their tile. */
 KERNEL(pivot, bottom_args, THREADS, 1)
 {
     SHARED(real, line, 2 * TILE);
@@ -185,7 +185,7 @@ DEVICE void add_product(real sum[EACH][EACH], const real *left, const real *righ
     }
 }
 
-/* A thread block a tile. */
+/* One thread block per tile. */
 KERNEL(column, bottom_args, THREADS, 1)
 {
     SHARED(real, lefts, CHUNK * TILE);
@@ -210,7 +210,7 @@ KERNEL(column, bottom_args, THREADS, 1)
         }
 }
 
-/* The updated tile `own` of the diagonal, less `sum`, from its lower half. */
+/* Replaces `sum` by the tile `own` of the diagonal less `sum`, from its lower half. */
 DEVICE void mirror(const real *own, real sum[EACH][EACH], real *whole)
 {
     UNROLL
@@ -230,8 +230,8 @@ DEVICE void mirror(const real *own, real sum[EACH][EACH], real *whole)
     __syncthreads();
 }
 
-/* A thread block a tile; those above the diagonal have nothing to do. The one of the next pivot
- * goes on with it, while others are still at their updates. */
+/* One thread block per tile; those above the diagonal have nothing to do. The thread block of the
+ * next pivot goes on with its step, while others are still at their updates. */
 KERNEL(update, bottom_args, THREADS, 1)
 {
     SHARED(real, memory, SIZE);
@@ -254,7 +254,7 @@ KERNEL(update, bottom_args, THREADS, 1)
             own[place_of(r, c)] -= sum[r][c];
 }
 
-/* The inverse in blocks of OUT x OUT; a thread an entry. */
+/* The inverse in blocks of OUT x OUT; one thread per entry. */
 KERNEL(write, bottom_args, THREADS, 1)
 {
     const long long e = (long long)blockIdx.x * THREADS + threadIdx.x;

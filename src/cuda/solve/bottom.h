@@ -5,9 +5,15 @@
 
 enum { TESS_BOTTOM_THREADS = 256, TESS_BOTTOM_TILE = 64 };
 
-/* Addresses in device memory: half of across x across tiles, which are 0 before, a scalar a row of
- * the tiles (scale), a tile (pivot), `across` tiles (column, product), the result in blocks of
- * TESS_AMG_BOTTOM_BLOCK rows, and a count of 32 bits, which is 0 before. */
+/* Addresses in device memory.
+ *
+ *     tiles            the lower half of across x across tiles, 0 before
+ *     scale            a scalar per row of the tiles
+ *     pivot            a tile
+ *     column, product  `across` tiles each
+ *     inverse          the result, in blocks of TESS_AMG_BOTTOM_BLOCK rows
+ *     failed           a count of 32 bits, 0 before
+ */
 typedef struct tess_bottom_arrays {
     uint64_t tiles, scale, pivot, column, product, inverse, failed;
     int64_t rows, across;

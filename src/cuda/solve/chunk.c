@@ -1,5 +1,5 @@
 /* Chunks of iterations. A chunk is captured as a graph when it comes a second time, and replayed.
- * Of several parts in one process part 0 has the graph, with the iterations of all of them. */
+ * With several parts in one process part 0 has the graph, which holds the iterations of all. */
 #include "cuda/solve/space.h"
 
 void tess_cuda_graphs_free(tess_space *space)
@@ -36,7 +36,7 @@ static tess_status put_captured(tess_space *space, const tess_stretch *stretch,
     return halo ? tess_cuda_halo_join(halo) : TESS_OK;
 }
 
-/* Of the part that leads: ends the capture, whatever came of it, and makes the graph. */
+/* On the part that leads: ends the capture, whatever came of it, and makes the graph. */
 static tess_status end_capture(tess_cuda_space *state, tess_status status, cu_graph_exec *exec)
 {
     tess_cuda *cuda = state->cuda;
@@ -55,7 +55,7 @@ static tess_status capture(tess_space *space, const tess_stretch *stretch, tess_
 {
     tess_cuda_space *state = tess_cuda_space_of(space);
     const bool leads = tess_cuda_halo_leads(state->halo);
-    for (int64_t i = 0; i < graph->iterations; i++) { /* all that allocates */
+    for (int64_t i = 0; i < graph->iterations; i++) { /* what allocates comes first */
         const tess_unit_list *list;
         TESS_TRY(tess_cuda_need_list(space, &stretch->lists[(graph->position + i) % stretch->cycle],
                                      stretch, &list));
@@ -101,7 +101,7 @@ tess_status tess_cuda_put_chunk(tess_space *space, const tess_stretch *stretch, 
     const int64_t position = (stretch->position + at) % stretch->cycle;
     if (!state->calls)
         TESS_TRY(need_graph(space, stretch, position, iterations, &graph));
-    /* Capturing takes longer than launching: only what comes a second time is worth it. */
+    /* Capturing takes longer than launching, so a chunk is captured when it comes a second time. */
     if (!graph || !graph->seen) {
         if (graph)
             graph->seen = true;

@@ -40,7 +40,8 @@ static void destroy(void *state)
     tess_free(s->cuda->ctx, s);
 }
 
-/* The functions of a shape, of a level that has them already; NULL: it has not. */
+/* The functions of a shape, from one of the level's first `modules` modules; NULL: none has the
+ * shape. */
 static const cu_function *find_shape(const tess_coarsen_level *s, int modules,
                                      const int32_t shape[3])
 {
@@ -133,19 +134,21 @@ tess_status tess_coarsen_bring_values(tess_coarsen_level *s, const tess_amg_leve
     return TESS_OK;
 }
 
-/* Scalars need a mode, which the finest level does not have on the device. */
+/* Whether the device filters A. Scalars need a mode for that, which the finest level does not have
+ * on the device. */
 static bool filters(void *state)
 {
     const tess_coarsen_level *s = state;
     return s->above || s->matrix[COARSEN_A].height > 1;
 }
 
-/* The inverse diagonal is there. */
+/* Brings A's values to the device, and F's where the host filters. The inverse diagonal is there
+ * already. */
 static tess_status upload_numbers(tess_coarsen_level *s, const tess_amg_level *level)
 {
     if (!s->has_values)
         TESS_TRY(tess_coarsen_bring_values(s, level));
-    s->has_values = false; /* the next numbers are others */
+    s->has_values = false; /* the next `start` has other values */
     if (!s->filtered || filters(s))
         return TESS_OK;
     return tess_cuda_upload(s->cuda, s->matrix[COARSEN_F].values, level->filtered->values,
@@ -153,7 +156,7 @@ static tess_status upload_numbers(tess_coarsen_level *s, const tess_amg_level *l
                             s->cuda->stream);
 }
 
-/* Where somebody reads the log: what a launch took. */
+/* Logs what the launches since *since took, if the log is read. */
 static tess_status log_time(const tess_coarsen_level *s, const char *what, double *since)
 {
     if (!s->cuda->ctx->log)

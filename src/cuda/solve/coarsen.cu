@@ -1,16 +1,16 @@
 /* The values of a multigrid level, whose patterns have been made. Blocks are column-major.
  *
  *   HEIGHT, INNER, WIDTH  blocks of C = A B: HEIGHT x INNER times INNER x WIDTH
- *   THREADS               threads a thread block of multiply, a multiple of 32
+ *   THREADS               threads per thread block of multiply, a multiple of 32
  *   CHUNK                 blocks of A's row that multiply takes at a time; divides 32
  *   COLUMNS               blocks of C's row that multiply takes at a time
- *   FLAT                  threads a thread block of turn and revive
+ *   FLAT                  threads per thread block of turn and revive
  *
  * filter comes first where A has weak blocks.
  *
- * multiply: a warp computes a row of C. A lane sums TILE scalars of one column of a block in
- * registers, over the blocks of A's row in their order, then those of another one. A table in shared
- * memory says which block of B each pair of a block of A and a block of C needs:
+ * multiply: a warp computes a row of C. A lane sums a piece of a block's column, TILE scalars, in
+ * registers, over the blocks of A's row in their order, and then goes on to another piece. A table
+ * in shared memory says which block of B each pair of a block of A and a block of C needs:
  *
  *              C:  column 3   column 8   column 9        table[q * COLUMNS + c]: the place of C's
  *     A: block 0       0          1          -           column in the row of B that block q of A
@@ -27,7 +27,7 @@ enum {
     OWNERS = WIDTH * PIECES, /* pieces of a block of C */
     SPLIT = WARP / CHUNK,    /* lanes that read a row of B's columns */
     BATCH = LEFT <= 9 ? 4 : INNER <= 6 ? 2 : 1, /* blocks of B that a lane loads at a time */
-    /* Thread blocks an SM: 80, 100 or 128 registers a thread, the fewest that spill nothing. */
+    /* Thread blocks per SM: 80, 100 or 128 registers per thread, the fewest without spills. */
     RESIDENT = LEFT == 9                ? 768 / THREADS
                : LEFT < 9 || LEFT == 36 ? 640 / THREADS
                : LEFT < 36              ? 512 / THREADS
@@ -39,8 +39,8 @@ typedef struct ALIGNED(16) pair {
     real first, second;
 } pair;
 
-/* The position of `column` among a row's sorted columns; the last one not larger where it is not
- * among them. */
+/* The position of `column` among a row's sorted columns. Where it is missing: of the last smaller
+ * one, or 0. */
 DEVICE int find_column(const int *columns, int count, int column)
 {
     int low = 0;
@@ -85,8 +85,8 @@ DEVICE void begin_chunk(const multiply_args *a, const multiply_memory *m, int la
         m->table[t] = -1;
 }
 
-/* Fills the table: SPLIT lanes a block of A. Blocks of one row of B have different columns, so that
- * no two lanes write to one place. */
+/* Fills the table, with SPLIT lanes per block of A. Blocks of one row of B have different columns,
+ * so that no two lanes write to one place. */
 DEVICE void fill_table(const multiply_args *a, const multiply_memory *m, int lane, long long first,
                        int chunk, int width)
 {
@@ -106,8 +106,8 @@ DEVICE void fill_table(const multiply_args *a, const multiply_memory *m, int lan
     }
 }
 
-/* Adds a chunk's products to `to`: rows `top` to top + TILE - 1 of column j of block c. `fresh`: there
- * is nothing yet. Loads of a batch are in flight together. */
+/* Adds a chunk's products to `to`: rows `top` to top + TILE - 1 of column j of block c. `fresh`:
+ * `to` has no sums yet. Loads of a batch are in flight together. */
 DEVICE void add_products(const multiply_args *a, const multiply_memory *m, int chunk, int c, int j,
                          int top, int fresh, real *to)
 {
@@ -186,8 +186,8 @@ KERNEL(multiply, multiply_args, THREADS, RESIDENT)
     }
 }
 
-/* A without its weak blocks, which are those that F's pattern lacks: they are added to the diagonal
- * block of their row, which F has always. A thread block a row; blocks are HEIGHT x INNER. */
+/* A without its weak blocks, which are those that F's pattern lacks. They are added to the diagonal
+ * block of their row, which F has always. One thread block per row; blocks are HEIGHT x INNER. */
 typedef struct filter_args {
     const long long *a_offsets;
     const int *a_columns;
@@ -230,8 +230,8 @@ KERNEL(filter, filter_args, WARP, 1)
     }
 }
 
-/* P = Q - omega D^-1 (A Q) for P's values A Q: a thread block a row, a thread a column of a block.
- * HEIGHT x WIDTH are P's blocks. */
+/* P = Q - omega D^-1 (A Q), where P's values are A Q before. One thread block per row, one thread
+ * per column of a block. P's blocks are HEIGHT x WIDTH. */
 typedef struct smooth_args {
     const long long *offsets;
     const int *columns;
@@ -268,7 +268,7 @@ KERNEL(smooth, smooth_args, WARP, 1)
     }
 }
 
-/* R = P': block `from[at]` of P transposed is block `at` of R. HEIGHT x WIDTH are P's blocks. */
+/* R = P': block `from[at]` of P transposed is block `at` of R. P's blocks are HEIGHT x WIDTH. */
 typedef struct turn_args {
     const long long *from;
     const real *p;
@@ -285,8 +285,8 @@ KERNEL(turn, turn_args, FLAT, 1)
     a.r[t] = a.p[a.from[t / SIZE] * SIZE + at % WIDTH * HEIGHT + at / WIDTH];
 }
 
-/* Gives dead rows of the coarse matrix a diagonal: the largest of their block, or 1. A thread a block
- * row; blocks are WIDTH x WIDTH. */
+/* Gives dead rows of the coarse matrix a diagonal: the largest of their block, or 1. One thread per
+ * block row; blocks are WIDTH x WIDTH. */
 typedef struct revive_args {
     const long long *offsets;
     const int *columns;

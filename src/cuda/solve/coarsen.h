@@ -11,17 +11,17 @@ typedef struct tess_coarsen_matrix {
     int32_t height, width;
 } tess_coarsen_matrix;
 
-enum { TESS_COARSEN_FLAT = 256 }; /* threads a thread block where one has its own scalars or rows */
+enum { TESS_COARSEN_FLAT = 256 }; /* threads per thread block, each with its own scalars or rows */
 enum { TESS_COARSEN_COLUMNS = 16 }; /* blocks of a row of C that multiply takes at a time */
 
-/* Of HEIGHT x INNER times INNER x WIDTH blocks. */
+/* The defines for products of HEIGHT x INNER with INNER x WIDTH blocks. */
 void tess_coarsen_defines(int32_t height, int32_t inner, int32_t width, char *text, size_t size);
 
 /* C = A B. */
 void tess_coarsen_multiply(const tess_coarsen_matrix *A, const tess_coarsen_matrix *B,
                            const tess_coarsen_matrix *C, tess_cuda_launch *launch);
-/* F: A without the blocks that its pattern lacks, which go to the diagonal
- * (tess_amg_filter_values). `modes`: of scalars, or 0. */
+/* F: A without its weak blocks, which are those that F's pattern lacks. They are added to the
+ * diagonal (tess_amg_filter_values). `modes`: of a matrix of scalars; otherwise 0. */
 void tess_coarsen_filter(const tess_coarsen_matrix *A, const tess_coarsen_matrix *F, uint64_t modes,
                          tess_cuda_launch *launch);
 /* P = Q - omega D^-1 P, where P's values are A Q before. */
@@ -32,7 +32,7 @@ void tess_coarsen_turn(const tess_coarsen_matrix *P, uint64_t from, uint64_t val
                        tess_cuda_launch *launch);
 /* Gives dead rows of the coarse matrix A a diagonal (tess_amg_revive). */
 void tess_coarsen_revive(const tess_coarsen_matrix *A, uint64_t dead, tess_cuda_launch *launch);
-/* The diagonal blocks' inverses; `rows` without padding, `work` as large, `singular` a count of 32
- * bits. */
+/* Inverts the diagonal blocks. `rows`: scalar rows without padding; `work`: as many scalars as
+ * `inverse`; `singular`: a count of 32 bits. */
 void tess_coarsen_invert(const tess_coarsen_matrix *A, int64_t rows, uint64_t work,
                          uint64_t inverse, uint64_t singular, tess_cuda_launch *launch);

@@ -2,9 +2,9 @@
 #include "cuda/solve/coarsen.h"
 
 enum { WARP = 32, FLAT = TESS_COARSEN_FLAT };
-enum { THREADS = 128 }; /* a thread block of multiply, which has a warp a row */
+enum { THREADS = 128 }; /* per thread block of multiply, which has one warp per row */
 
-/* Blocks of A's row at a time: at most one a lane, and 4.5 KB a warp. */
+/* Blocks of A's row at a time: at most one per lane, and 4.5 KB per warp. */
 static int chunk_for(int32_t height, int32_t inner)
 {
     enum { BYTES = 4608 };

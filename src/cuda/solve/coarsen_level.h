@@ -23,17 +23,17 @@ enum { MULTIPLY, SMOOTH, TURN, REVIVE, FILTER, ENTRIES };
 
 typedef struct tess_coarsen_level {
     tess_cuda *cuda;
-    tess_plan *plan; /* of the finest level, in f64: has A's values already; NULL: it has not */
+    tess_plan *plan; /* the finest level's plan, if f64: it has A's values; else NULL */
     tess_coarsen_matrix matrix[COARSEN_MATRICES];
-    cu_pointer owned[3 * COARSEN_MATRICES]; /* arrays of these, 0 where they are another level's */
+    cu_pointer owned[3 * COARSEN_MATRICES]; /* arrays of `matrix`; 0: another level's */
     cu_pointer inverse, from, dead;
-    cu_pointer strength_memory, strength; /* from `strength` to `groups`; 0 else */
+    cu_pointer strength_memory, strength; /* made by `strength`, freed by `groups` */
     cu_pointer groups[2]; /* offsets and members of the groups; 0 where the host made them */
     cu_pointer modes;     /* of the next level */
     cu_pointer bottom;    /* the coarse matrix's inverse; 0: there is none */
     const struct tess_coarsen_level *above; /* the level before; NULL: this is the finest */
     bool any_dead, filtered;
-    bool has_values;           /* A's, for the numbers that come next */
+    bool has_values;           /* A's present values; the next `start` uses them up */
     cu_module module[MODULES]; /* NULL where the functions are another level's */
     cu_function function[MODULES][ENTRIES];
     int32_t shape[MODULES][3];
@@ -41,11 +41,12 @@ typedef struct tess_coarsen_level {
 
 /* ---- coarsen.c ---- */
 
-/* The functions of a shape, of the level before where it has them. */
+/* Loads the functions of a shape, or takes them from this level or the level before, where these
+ * have the shape already. */
 tess_status tess_coarsen_load(tess_coarsen_level *s, int module, int32_t height, int32_t inner,
                               int32_t width);
 
-/* A's values, where they are not another level's. */
+/* Brings A's values to the device, unless they are another level's. */
 tess_status tess_coarsen_bring_values(tess_coarsen_level *s, const tess_amg_level *level);
 
 /* ---- inverse.c ---- */
@@ -62,12 +63,12 @@ tess_status tess_coarsen_tentative(void *state, const tess_mode_source *source,
 
 /* ---- coarsen_patterns.c ---- */
 
-/* An array of its own, copied from the host where that has it. Without room, here and below:
+/* Allocates an array, and copies it from `host` unless that is NULL. Without room, here and below:
  * TESS_ERR_UNSUPPORTED. */
 tess_status tess_coarsen_put_array(tess_cuda *cuda, const void *host, int64_t count, size_t size,
                                    cu_pointer *to);
-/* The pattern of M, whose columns `plan` has on the device or, where that is NULL, the host; then
- * room for its values. */
+/* put_pattern copies the pattern of M. Its columns come from `plan` on the device, or from the host
+ * where `plan` is NULL. put_values allocates room for the values. */
 tess_status tess_coarsen_put_pattern(tess_coarsen_level *s, int which, const tess_matrix *M,
                                      const tess_plan *plan);
 tess_status tess_coarsen_put_values(tess_coarsen_level *s, int which);

@@ -1,8 +1,8 @@
-/* The patterns of a multigrid level on the device, and room for its numbers. */
+/* The patterns of a multigrid level on the device, and room for its values. */
 #include "cuda/solve/coarsen_level.h"
 #include "cuda/solve/patterns.h"
 
-/* Without room on the device the host computes, which lacks nothing: not a failure of memory. */
+/* A device without room is not a failure of memory: the host computes the level instead. */
 static tess_status without_room(tess_status status)
 {
     return status == TESS_ERR_MEMORY ? TESS_ERR_UNSUPPORTED : status;
@@ -37,7 +37,7 @@ tess_status tess_coarsen_put_pattern(tess_coarsen_level *s, int which, const tes
     return TESS_OK;
 }
 
-/* Room for values. */
+/* Allocates room for values. */
 tess_status tess_coarsen_put_values(tess_coarsen_level *s, int which)
 {
     tess_coarsen_matrix *to = &s->matrix[which];
@@ -47,7 +47,7 @@ tess_status tess_coarsen_put_values(tess_coarsen_level *s, int which)
     return TESS_OK;
 }
 
-/* Kernels count the scalars of a row in 31 bits, and have a thread block a row. */
+/* Kernels count the scalars of a row in 31 bits, and have one thread block per row. */
 static tess_status check_sizes(const tess_coarsen_level *s)
 {
     for (int i = 0; i < COARSEN_MATRICES; i++) {
@@ -61,8 +61,9 @@ static tess_status check_sizes(const tess_coarsen_level *s)
     return TESS_OK;
 }
 
-/* Beside the numbers there must be room for the plans of P, R and the coarse matrix, half as much
- * again for their padding: without it the level stays with the host, which needs only plans. */
+/* Beside the values there must be room for the plans of P, R and the coarse matrix, and half as
+ * much again for the plans' padding. Without it the host computes the level, and the device needs
+ * room for the plans alone. */
 static tess_status check_room(const tess_coarsen_level *s)
 {
     static const int with_plans[] = {COARSEN_P, COARSEN_R, COARSEN_COARSE};
@@ -86,8 +87,8 @@ static tess_status check_room(const tess_coarsen_level *s)
 
 /* ---- Patterns ---- */
 
-/* The pattern of a product of the sizes of `like`; `offsets` get its offsets, unless they are NULL.
- */
+/* Makes the pattern of a product with the sizes of `like`. Its offsets go to `offsets`, unless that
+ * is NULL. */
 static tess_status multiply_pattern(tess_coarsen_level *s, int left, int right, int to,
                                     const tess_matrix *like, int64_t *offsets, bool *fits)
 {
@@ -107,7 +108,7 @@ static tess_status transpose_pattern(tess_coarsen_level *s, tess_matrix *host, b
                                                     &s->from, host->row_offsets, fits));
 }
 
-/* A matrix of the host's without blocks yet. */
+/* A matrix on the host, without blocks yet. */
 static tess_status new_matrix(tess_ctx *ctx, int64_t rows, int64_t cols, int32_t height,
                               int32_t width, tess_matrix **out)
 {
@@ -129,8 +130,8 @@ static tess_status bring_columns(const tess_coarsen_level *s, int which, tess_ma
                               (size_t)M->blocks * sizeof *M->columns, s->cuda->stream);
 }
 
-/* P, A P, R and the coarse matrix. The host needs all but A P, for plans and the next level. *fits
- * is false where rows are too long for the kernels. */
+/* Makes the patterns of P, A P, R and the coarse matrix. The host needs all but A P, for plans and
+ * the next level. *fits is false where rows are too long for the kernels. */
 static tess_status patterns_here(tess_coarsen_level *s, tess_amg_level *level, tess_matrix **coarse,
                                  bool *fits)
 {

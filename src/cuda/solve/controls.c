@@ -2,9 +2,9 @@
  * done and stops to the host. */
 #include "cuda/solve/space.h"
 
-/* A chunk counts as the last where |r|^2 times this would be small enough: |r| may fall ten times
- * faster than before. Waiting for the host in vain costs a tenth of a chunk, a chunk in vain all of
- * it. */
+/* A chunk counts as the last where |r|^2 times this would be small enough at its end: |r| may
+ * become ten times smaller than its fall so far suggests. Waiting for the host in vain costs a
+ * tenth of a chunk, a chunk in vain all of it. */
 static const double caution = 0.01;
 
 static double *controls_of(const tess_space *space, int which)
@@ -58,8 +58,8 @@ tess_status tess_cuda_hear(tess_space *space, const tess_stretch *stretch, int f
     return TESS_OK;
 }
 
-/* Whether a system, which was at `seen` before, may stop before iteration `put` ends, if |r| goes
- * on to fall as it does. */
+/* Whether a system may stop before iteration `put` ends, if |r| goes on to fall as it did between
+ * the controls `seen` and `now`. */
 static bool may_stop(const double *seen, const double *now, double enough, int64_t put)
 {
     const double since = now[TESS_CONTROL_COUNT] - seen[TESS_CONTROL_COUNT];

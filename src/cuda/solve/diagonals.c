@@ -16,7 +16,7 @@ cu_pointer tess_cuda_diagonal_copy(const tess_cuda_space *state, const tess_diag
     return 0;
 }
 
-/* A resident one was written in the library's stream. */
+/* Uploads a diagonal. A resident one was written in the library's stream, which is waited for. */
 static tess_status upload(tess_cuda_space *state, const tess_cuda_diagonal *d)
 {
     if (d->from->resident)

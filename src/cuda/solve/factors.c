@@ -1,8 +1,8 @@
 /* Triangular factors on the device: copies of the host's in tiles, and the sweeps of a solve.
  *
  * One allocation is the scratch memory of an application: tickets of the launches, L's result, U's
- * result. Where stages share a launch, all its bits are set first: such a scalar is one not yet
- * computed, and such a ticket means that no tile has been drawn.
+ * result. Where stages share a launch, all its bits are set first. A scalar with all bits set is
+ * not computed yet; a ticket with all bits set means that no tile has been drawn.
  */
 #include "cuda/solve/factors.h"
 

@@ -1,7 +1,7 @@
 /* One thread block adds up the partial sums that a product left of its dot product, then runs the
  * programme of scalars.
  *
- *   THREADS  threads a thread block      COMPLEX  1: slots are complex (steps.cuh)
+ *   THREADS  threads per thread block    COMPLEX  1: slots are complex (steps.cuh)
  */
 #define REAL 8
 #include "common.cuh"

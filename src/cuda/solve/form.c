@@ -1,4 +1,4 @@
-/* Products in the forms of the papers: which event orders what is in form.h. */
+/* Products in the forms of the papers. form.h says which event orders what. */
 #include "cuda/solve/form.h"
 
 #include "cuda/driver/module.h"
@@ -16,7 +16,7 @@ static cu_stream stream_of(const tess_cuda_halo *h)
     return own_of(h)->stream;
 }
 
-/* Bytes of that many scalar rows of the product's vectors. */
+/* Bytes of `rows` scalar rows of the product's vectors. */
 static size_t bytes_of(const tess_cuda_halo *h, const tess_cuda_halo_call *c, int64_t rows)
 {
     return (size_t)rows * (size_t)c->vectors * tess_type_size(h->plan->part->type);
@@ -58,7 +58,7 @@ static tess_status to_device(const tess_cuda_halo *h, cu_pointer to, const void 
 
 /* ---- The kernels ---- */
 
-/* One thread a scalar. */
+/* Launches an entry of shuffle.cu, one thread per scalar. */
 static tess_status launch(const tess_cuda_halo *h, tess_cuda_launch *run)
 {
     char defines[64];
@@ -69,7 +69,7 @@ static tess_status launch(const tess_cuda_halo *h, tess_cuda_launch *run)
     return tess_cuda_launch_one(h->mine.cuda, function, run, stream_of(h));
 }
 
-/* Rows of vectors that are somewhere, in steps of their own. */
+/* Rows of vectors: their address and strides. */
 typedef struct some_rows {
     cu_pointer at;
     tess_rows_steps steps;
@@ -91,7 +91,7 @@ static tess_status put_rows(const tess_cuda_halo *h, int64_t rows, int vectors, 
     return launch(h, &run);
 }
 
-/* One of the two kernels that have a list and rows of `width` scalars. */
+/* Launches shuffle_rows or add_segments, which take a list and rows of `width` scalars. */
 static tess_status run_listed(const tess_cuda_halo *h, const tess_cuda_halo_call *c,
                               const char *entry, int64_t block_rows, cu_pointer list,
                               cu_pointer from, cu_pointer to)
@@ -119,7 +119,7 @@ static tess_status put_in_order(const tess_cuda_halo *h, const tess_cuda_halo_ca
 
 /* ---- All of x ---- */
 
-/* This part's rows in the whole. */
+/* Copies this part's rows of x to their place in all of x. */
 static tess_status put_own(const tess_cuda_halo *h, const tess_cuda_halo_call *c)
 {
     const tess_part *part = h->plan->part;
@@ -127,7 +127,7 @@ static tess_status put_own(const tess_cuda_halo *h, const tess_cuda_halo_call *c
                     0, (some_rows){h->form->x + piece_at(h, c, part->comm.rank), by_rows(c)});
 }
 
-/* What others take of this part. */
+/* Makes ready what others take of this part, packed where some part's device does not reach it. */
 static tess_status offer(tess_cuda_halo *h, const tess_cuda_halo_call *c)
 {
     h->mine.rows = c->x;
@@ -169,7 +169,7 @@ static tess_status spread(tess_cuda_halo *h, const tess_cuda_halo_call *c)
 
 /* ---- The plan's product ---- */
 
-/* The part's rows of y, whose w . y goes to the mail. */
+/* Multiplies the part's rows. Its w . y goes to the mail. */
 static tess_status multiply_rows(const tess_cuda_halo *h, const tess_cuda_halo_call *c)
 {
     const tess_cuda_form *f = h->form;
@@ -198,7 +198,7 @@ static tess_status multiply_rows(const tess_cuda_halo *h, const tess_cuda_halo_c
                     (some_rows){c->y, tess_cuda_halo_steps(c, c->ldy)});
 }
 
-/* The part's segments. */
+/* Multiplies the part's segments. */
 static tess_status multiply_segments(const tess_cuda_halo *h, const tess_cuda_halo_call *c)
 {
     const tess_cuda_form *f = h->form;
@@ -217,7 +217,7 @@ static tess_status multiply_local(const tess_cuda_halo *h, const tess_cuda_halo_
 
 /* ---- Results ---- */
 
-/* Scalar rows of a part's segments, and of those of all parts before it. */
+/* Scalar rows of a part's segments, and of the segments of all parts before it. */
 static int64_t results_on(const tess_cuda_halo *h, int rank)
 {
     const tess_part *part = h->plan->part;
@@ -236,7 +236,7 @@ static tess_status collect_from(const tess_cuda_halo *h, const tess_cuda_halo_ca
     const tess_cuda_form *other = h->all[rank]->form;
     const int64_t rows = results_on(h, rank);
     const cu_pointer to = h->form->results + bytes_of(h, c, results_before(h, rank));
-    /* Also where there are none: `y` may be written when all have read it. */
+    /* Also where no rows come: `y` may be written once all parts have read it. */
     TESS_TRY(tess_cuda_halo_wait(h, stream_of(h), other->computed));
     if (!h->reaches[rank])
         return to_device(h, to, other->pinned_results, bytes_of(h, c, rows));
@@ -255,7 +255,7 @@ static tess_status collect(const tess_cuda_halo *h, const tess_cuda_halo_call *c
     return tess_cuda_halo_record(h, h->form->in_order, stream_of(h));
 }
 
-/* The part's rows of y, from where part 0 or a message left them. */
+/* Takes the part's rows of y from where part 0 or a message left them. */
 static tess_status take_back(const tess_cuda_halo *h, const tess_cuda_halo_call *c, cu_pointer from)
 {
     TESS_TRY(put_rows(h, h->plan->part->rows, c->vectors, (some_rows){from, by_rows(c)}, c->beta,
@@ -330,7 +330,7 @@ static tess_status offer_results(const tess_cuda_halo *h, const tess_cuda_halo_c
                : TESS_OK;
 }
 
-/* Part 0: y of the results that came. */
+/* Part 0: makes y of the results that came. */
 static tess_status order_messages(const tess_cuda_halo *h, const tess_cuda_halo_call *c)
 {
     const tess_cuda_form *f = h->form;

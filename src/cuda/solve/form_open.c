@@ -11,7 +11,7 @@ static bool is_first(const tess_cuda_halo *h)
     return h->plan->part->comm.rank == 0;
 }
 
-/* Rows of all vectors; `rows` are scalar ones. */
+/* Bytes of `rows` scalar rows of all vectors. */
 static size_t bytes_of(const tess_cuda_halo *h, int64_t rows)
 {
     return (size_t)rows * (size_t)h->vectors * tess_type_size(h->plan->part->type);

@@ -7,8 +7,8 @@
 /* Rounds between two looks at the counts. */
 enum { ROUNDS_AT_ONCE = 16 };
 
-/* Rounds that are tried: a mesh of n x n x n nodes takes about n. A chain of rows takes one for
- * each of its groups, which the host finds sooner. */
+/* The most rounds that are tried. A mesh of n x n x n nodes takes about n rounds. A chain of rows
+ * takes one for each of its groups, and the host is faster. */
 static int64_t most_rounds(int64_t rows)
 {
     return 64 + rows / 512;
@@ -17,7 +17,8 @@ static int64_t most_rounds(int64_t rows)
 void tess_groups_launch(const char *entry, const tess_coarsen_matrix *M,
                         const tess_groups_arrays *arrays, int64_t round, tess_cuda_launch *launch)
 {
-    /* Kernels go on by steps of the whole grid. A round decides a small share of the rows. */
+    /* Kernels go through the rows in steps of the whole grid. A round decides a small share of the
+     * rows. */
     enum { ROWS = 64, MOST = 2048 };
     tess_cuda_launch_start(launch, entry, tess_min(MOST, tess_ceil_div(M->block_rows, ROWS)),
                            TESS_GROUPS_THREADS);
@@ -56,7 +57,7 @@ static tess_status look(grouping *g)
     return tess_cuda_download(cuda, g->counts, g->arrays.counts, sizeof g->counts, cuda->stream);
 }
 
-/* Room for all arrays but the list, and the domains' first rows. */
+/* Allocates all arrays but the list, and uploads the domains' first rows. */
 static tess_status allocate(grouping *g, const tess_amg_level *level)
 {
     tess_cuda *cuda = g->level->cuda;
@@ -134,7 +135,7 @@ static tess_status other_rounds(grouping *g)
     return TESS_OK;
 }
 
-/* The pattern of the tentative prolongator: at most one block a row, its group. */
+/* Makes the pattern of the tentative prolongator: at most one block per row, its group. */
 static tess_status list_groups(grouping *g, int64_t *groups)
 {
     tess_coarsen_level *s = g->level;
@@ -224,7 +225,7 @@ static void free_all(const grouping *g)
         tess_cuda_free(g->level->cuda, all[i]);
 }
 
-/* Strengths that the host needs: for groups of its own, or for A without its weak blocks. */
+/* Brings the strengths to the host, for groups of its own or for A without its weak blocks. */
 static tess_status bring_strength(const tess_coarsen_level *s, tess_amg_level *level)
 {
     const size_t bytes = (size_t)level->A->blocks * sizeof *level->strength;

@@ -1,12 +1,12 @@
 /* Groups of block rows, the same as the host's (solve/pc/amg/aggregate.c).
  *
- *   THREADS  threads a thread block, a multiple of 32
+ *   THREADS  threads per thread block, a multiple of 32
  *
  * The host goes through a domain row by row. A row begins a group where no earlier row has taken it
- * or one of its strong neighbours. Here many rows are decided at once, but none before the rows that
- * it depends on. The first row that may still take row j into a group has the claim on j. A row
- * that has the claims on itself and on all its strong neighbours begins a group. Rows that wanted a
- * member of it pass, and their claims go to the next rows.
+ * or one of its strong neighbours. Here many rows are decided at once, but no row before the rows
+ * that it depends on. The first row that may still take row j into a group has the claim on j. A
+ * row that has the claims on itself and on all its strong neighbours begins a group. Rows that
+ * wanted one of its members pass: they begin no group, and their claims go to the next rows.
  *
  *     couple     rows that couple to none
  *     turn       strengths of the blocks at mirrored places, where couplings are not symmetric
@@ -20,8 +20,8 @@
  *     number     the groups' numbers, from the sums of what settle counted
  *     list       the groups of the rows that have one
  *
- * A warp has a row, in cover a thread block. Whatever order threads come in, the groups are the
- * same: queues may differ in order, but not the rows of a round.
+ * A warp works on a row; in cover a thread block does. The groups do not depend on the order of the
+ * threads: queues may differ in order, but not in the rows of a round.
  */
 #define REAL 8
 #include "common.cuh"
@@ -49,7 +49,7 @@ typedef struct groups_args {
     const long long *bounds; /* first rows of the domains, and the number of rows */
     int *of;                 /* the row that began a row's group; in the end the group */
     int *state;
-    int *claim;          /* the row with the claim on each row; from join on its group's first */
+    int *claim;          /* the row with the claim on each row; after join its group's first row */
     int *wanting;        /* claims that a row still needs */
     int *begun, *passed; /* queues */
     unsigned long long *counts;
@@ -219,7 +219,7 @@ DEVICE void pass_others(const groups_args *a, int j, int by)
             pass(a, a->columns[k]);
 }
 
-/* The next round goes on behind what this one has done; nobody reads that count now. */
+/* Tells the next round where to go on. Nobody reads that count in this round. */
 DEVICE void count_done(const groups_args *a, int done, unsigned long long last)
 {
     if (blockIdx.x == 0 && threadIdx.x == 0)
@@ -247,7 +247,7 @@ KERNEL(cover, groups_args, THREADS, 1)
     count_done(&a, BEGUN_DONE, last);
 }
 
-/* Claims on members of groups are the groups' first rows', so no row that passed has one. */
+/* The row that began a group keeps the claims on its members, so no row that passed has one. */
 KERNEL(release, groups_args, THREADS, 1)
 {
     const unsigned long long last = a.counts[AT_PASSED];
@@ -307,7 +307,8 @@ KERNEL(join, groups_args, THREADS, 1)
     }
 }
 
-/* A row begins a group where no earlier row of the domain takes it, once that is known of all. */
+/* A row begins a group where no earlier row of the domain takes it, once all of these are
+ * decided. */
 KERNEL(rest, groups_args, THREADS, 1)
 {
     for (unsigned long long i = (unsigned long long)warp_of(); i < a.counts[AT_REST];
@@ -336,7 +337,7 @@ KERNEL(rest, groups_args, THREADS, 1)
 
 /* ---- Numbers ---- */
 
-/* Of a row left over by round 2: the row that begins its group. */
+/* The row that begins the group of a row left over by round 2. */
 DEVICE int first_taker(const groups_args *a, long long row)
 {
     const long long first = a->bounds[domain_of(a, row)];

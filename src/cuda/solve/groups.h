@@ -5,9 +5,14 @@
 
 enum { TESS_GROUPS_THREADS = 256 };
 
-/* Counts of 64 bits, 0 before. BEGUN and PASSED: rows in the queues, and how many of them even and
- * odd rounds find done. UNLIKE: not 0 where couplings are not symmetric; MISSING: strong blocks
- * without one at the mirrored place. */
+/* Counts of 64 bits, which are 0 before.
+ *
+ *     BEGUN, PASSED    rows in the two queues
+ *     BEGUN_DONE       rows of each queue that even rounds and odd rounds find done: two and two
+ *     REST, REST_DONE  rows left over, and how many of them are decided
+ *     UNLIKE           not 0 where couplings are not symmetric
+ *     MISSING          strong blocks without a block at the mirrored place
+ */
 enum {
     TESS_GROUPS_BEGUN,
     TESS_GROUPS_PASSED,
@@ -19,8 +24,14 @@ enum {
     TESS_GROUPS_COUNTS
 };
 
-/* Addresses in device memory: one a block (strength, mirrored: f32), one a row (of ... passed,
- * list: 32 bits; lengths: 64 bits), two a row (sums: 64 bits), domains + 1 (bounds: 64 bits).
+/* Addresses in device memory, and the numbers that they have.
+ *
+ *     strength, mirrored                              one f32 per block
+ *     of, state, claim, wanting, begun, passed, list  32 bits per row
+ *     lengths                                         64 bits per row
+ *     sums                                            two of 64 bits per row
+ *     bounds                                          domains + 1 of 64 bits
+ *
  * `mirrored` is `strength` where couplings are symmetric. */
 typedef struct tess_groups_arrays {
     uint64_t strength, mirrored, bounds, of, state, claim, wanting, begun, passed, counts, sums;

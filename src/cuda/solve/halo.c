@@ -56,7 +56,7 @@ tess_status tess_cuda_halo_wait(const tess_cuda_halo *h, cu_stream stream, cu_ev
     return TESS_CU(h->mine.cuda, cuStreamWaitEvent(stream, event, 0));
 }
 
-/* This part's vectors may change when those who take rows of them have done so. */
+/* Waits until the peers have taken their rows: this part's vectors may change then. */
 static tess_status wait_until_taken(const tess_cuda_halo *h, const tess_part_peer *peers, int count)
 {
     TESS_TRY(tess_cuda_halo_meet(h));
@@ -101,7 +101,7 @@ static tess_status move_rows(const tess_cuda_halo *h, const char *entry, const r
     return tess_cuda_launch_one(h->mine.cuda, function, &launch, stream);
 }
 
-/* The rows that others need of this part; packed for those that do not reach them. */
+/* Makes ready the rows that others need of this part, packed where others do not reach them. */
 static tess_status offer(tess_cuda_halo *h, const tess_cuda_halo_call *c, tess_rows_steps steps)
 {
     const tess_part *part = h->plan->part;
@@ -117,7 +117,7 @@ static tess_status offer(tess_cuda_halo *h, const tess_cuda_halo_call *c, tess_r
     return tess_cuda_halo_record(h, h->mine.packed, h->copies);
 }
 
-/* The other parts' rows arrive in `in`. */
+/* Takes the other parts' rows to `in`. */
 static tess_status take(tess_cuda_halo *h, int vectors)
 {
     const tess_part *part = h->plan->part;
@@ -160,7 +160,7 @@ static tess_status multiply_transposed(const tess_cuda_halo *h, tess_plan *plan,
     return tess_cuda_run(h->mine.cuda, variant, &call, stream);
 }
 
-/* The own product; `parts`: what it leaves of w . y. */
+/* The own product. *parts: the partial sums of w . y that it leaves. */
 static tess_status multiply_own(const tess_cuda_halo *h, const tess_cuda_halo_call *c,
                                 tess_cuda_parts *parts)
 {
@@ -186,7 +186,7 @@ static tess_status multiply_own(const tess_cuda_halo *h, const tess_cuda_halo_ca
     return TESS_OK;
 }
 
-/* Behind the halo, on its stream: the blocks of others' columns. */
+/* The product of the outside blocks, behind the halo in its stream. */
 static tess_status multiply_outside(const tess_cuda_halo *h, const tess_cuda_halo_call *c)
 {
     const int k = c->vectors;
@@ -198,7 +198,7 @@ static tess_status multiply_outside(const tess_cuda_halo *h, const tess_cuda_hal
     return tess_cuda_halo_record(h, h->arrived, h->copies);
 }
 
-/* What the blocks of others' columns gave is added to y, and the sum of w . y goes to the mail. */
+/* Adds the product of the outside blocks to y. The sum of w . y goes to the mail. */
 static tess_status add_outside(const tess_cuda_halo *h, const tess_cuda_halo_call *c,
                                tess_rows_steps steps, const tess_cuda_parts *parts)
 {
@@ -242,7 +242,7 @@ static tess_status multiply_plain(tess_cuda_halo *h, const tess_cuda_halo_call *
     return add_outside(h, c, tess_cuda_halo_steps(c, c->ldy), &parts);
 }
 
-/* This part's sums for rows of others. */
+/* Computes this part's sums for rows of others. */
 static tess_status offer_sums(tess_cuda_halo *h, const tess_cuda_halo_call *c)
 {
     const tess_part *part = h->plan->part;
@@ -302,7 +302,8 @@ static tess_status multiply_backwards(tess_cuda_halo *h, const tess_cuda_halo_ca
     TESS_TRY(status);
     if (!h->ranks)
         TESS_TRY(tess_cuda_halo_meet(h));
-    /* A row may come from several parts: one after the other, in their order. */
+    /* A row may get sums from several parts: they are added one after the other, in the parts'
+     * order. */
     for (int i = 0; i < part->send_count; i++)
         TESS_TRY(add_sums(h, c, i));
     if (!h->ranks) {
@@ -332,7 +333,7 @@ cu_pointer tess_cuda_halo_mail(const tess_cuda_halo *h)
     return h->mine.mail[h->sum_turn];
 }
 
-/* The other parts' sums of this turn are there before the stream goes on. */
+/* The stream waits for the other parts' sums of this turn. */
 static tess_status wait_for_sums(const tess_cuda_halo *h)
 {
     const int turn = h->sum_turn;

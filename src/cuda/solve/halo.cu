@@ -1,6 +1,7 @@
-/* Block rows of vectors into a buffer, or a buffer added to them: what parts take from each other.
+/* Packs block rows of vectors into a buffer, or adds a buffer to them: what parts take from each
+ * other.
  *
- *   REAL  bytes of a scalar      THREADS  threads a block
+ *   REAL  bytes of a scalar      THREADS  threads per thread block
  *
  * Row i of vector v is buffer[i * vectors + v] and vector[i * row_step + v * vector_step]. Rows of
  * padding, beyond `rows`, are packed as 0 and never added.
@@ -11,7 +12,7 @@
 typedef struct halo_args {
     const long long *list; /* block rows, each once */
     real *vector, *buffer;
-    long long count; /* of scalars: block * vectors a block row listed */
+    long long count; /* of scalars: block * vectors per block row listed */
     long long rows, block, vectors, row_step, vector_step;
 } halo_args;
 
@@ -41,14 +42,15 @@ KERNEL(add_rows, halo_args, THREADS, 1)
         a.vector[place] += a.buffer[i];
 }
 
-/* The same for one vector, with the part's w . y: `parts` of w . y before, which the product left,
- * and w . buffer. Each thread block leaves its sum; the last one to finish adds all of them in order. */
+/* add_rows for one vector, with the part's w . y: w . buffer is added to `parts`, the partial sums
+ * that the product left. Each thread block leaves its sum of w . buffer; the last one to finish
+ * adds all of them in order. */
 typedef struct add_dot_args {
     halo_args h;
     const real *w;
     const double *parts;
     long long part_count;
-    double *sums; /* one a thread block */
+    double *sums; /* one per thread block */
     double *mail;
     unsigned *ticket;
 } add_dot_args;

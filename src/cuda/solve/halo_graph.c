@@ -1,4 +1,5 @@
-/* Streams of all parts before and after a graph that holds the work of all of them. */
+/* How the parts' streams wait for each other before and after a graph that holds the work of all
+ * parts. */
 #include "cuda/solve/halo.h"
 
 static cu_stream stream_of(const tess_cuda_halo *h)
@@ -11,7 +12,7 @@ bool tess_cuda_halo_leads(const tess_cuda_halo *h)
     return !h || h->plan->part->comm.rank == 0;
 }
 
-/* The other parts' streams wait for that event of part 0, which is recorded now. */
+/* Part 0 records `event` now, and the other parts' streams wait for it. */
 static tess_status follow(const tess_cuda_halo *h, cu_event event)
 {
     const bool leads = tess_cuda_halo_leads(h);

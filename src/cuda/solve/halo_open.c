@@ -52,7 +52,7 @@ static tess_status make_buffers(tess_cuda_halo *h)
     return TESS_CU(h->mine.cuda, cuMemsetD8Async(h->ticket, 0, sizeof(uint64_t), stream_of(h)));
 }
 
-/* Whose memory this part's device reads. */
+/* Finds out which parts' memory this part's device reads. */
 static tess_status find_reach(tess_cuda_halo *h)
 {
     const tess_cuda *cuda = h->mine.cuda;
@@ -80,11 +80,12 @@ tess_status tess_cuda_halo_shared(tess_cuda_halo *h, bool reached, size_t bytes,
     return TESS_OK;
 }
 
-/* What others read, where they can; and the rows that this part takes of others. */
+/* Makes what others read, in memory that they reach, and the lists of rows that this part takes. */
 static tess_status make_common(tess_cuda_halo *h)
 {
     const tess_part *part = h->plan->part;
-    /* One way or the other; a form that is not the default sends all rows. */
+    /* Rows go one way in a product, the other way in a transpose; a form that is not the default
+     * sends all rows. */
     const int64_t most = tess_max(tess_max(part->sent_count, part->halo),
                                   h->form ? tess_ceil_div(part->rows, part->block) : 0);
     bool reached = true;
@@ -108,7 +109,7 @@ static tess_status make_common(tess_cuda_halo *h)
     return TESS_OK;
 }
 
-/* Where each part's sums are. */
+/* Uploads the tables of where each part's sums are. */
 static tess_status make_tables(tess_cuda_halo *h)
 {
     const int size = h->ranks ? 1 : h->plan->part->comm.size;
@@ -161,7 +162,7 @@ void tess_cuda_halo_close(tess_cuda_halo *h)
     if (h->copies)
         (void)cuda->driver.cuStreamSynchronize(h->copies);
     (void)cuda->driver.cuStreamSynchronize(stream_of(h));
-    /* Nobody frees what another part still reads; one that has failed is not waited for. */
+    /* No part frees what another part still reads. A part that has failed is not waited for. */
     if (h->all)
         (void)tess_cuda_halo_meet(h);
     tess_cuda_form_close(h);

@@ -15,7 +15,7 @@ static tess_status launch(tess_coarsen_level *s, const tess_matrix *M, cu_pointe
     return tess_cuda_launch_one(s->cuda, function, &l, s->cuda->stream);
 }
 
-/* *singular is not 0 where a block is, or there is no room to find out. */
+/* *singular is not 0 where a block is singular, or where there is no room to find out. */
 static tess_status invert(tess_coarsen_level *s, const tess_amg_level *level, uint32_t *singular)
 {
     tess_cuda *cuda = s->cuda;

@@ -1,8 +1,8 @@
-/* Inverses of the diagonal blocks of A, a thread a block row: Gauss-Jordan on the rows of
+/* Inverses of the diagonal blocks of A, one thread per block row: Gauss-Jordan on the rows of
  * [block | identity] with the largest pivot, as on the host (solve/pc/dense.c). A missing block is
  * 0; rows of the padding are those of the identity. Singular blocks are counted.
  *
- *   THREADS  threads a thread block
+ *   THREADS  threads per thread block
  */
 #define REAL 8
 #include "common.cuh"
@@ -14,7 +14,7 @@ typedef struct inverse_args {
     real *work;    /* as many scalars as the inverses have */
     real *inverse; /* column-major blocks */
     unsigned *singular;
-    long long count, rows, block; /* block rows, scalar rows without padding, scalars of a block row */
+    long long count, rows, block; /* block rows, scalar rows without padding, rows of a block */
 } inverse_args;
 
 DEVICE void get_diagonal(const inverse_args *a, long long row, int b, real *block)
@@ -51,7 +51,7 @@ DEVICE void eliminate(real *m, const real *factors, int b, int k, int skip)
     }
 }
 
-/* The inverse of m goes to `inverse`; whether m is singular. */
+/* Writes the inverse of m to `inverse`. Returns whether m is singular. */
 DEVICE int invert_block(real *m, real *inverse, int b)
 {
     double largest = 0;

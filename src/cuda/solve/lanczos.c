@@ -74,7 +74,7 @@ static tess_status launch(const device_vectors *s, cu_function function, tess_cu
     return tess_cuda_launch_one(cuda, function, l, tess_cuda_plan_of(s->plan)->stream);
 }
 
-/* A launch that leaves parts; their sum, in order. */
+/* Runs a launch that leaves partial sums, and adds them up in order. */
 static tess_status sum_parts(const device_vectors *s, cu_function function, tess_cuda_launch *l,
                              int parts, double *out)
 {

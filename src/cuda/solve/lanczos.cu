@@ -1,9 +1,9 @@
-/* Vectors of Lanczos' method (solve/pc/amg/lanczos.c), a thread a scalar.
+/* Vectors of Lanczos' method (solve/pc/amg/lanczos.c), one thread per scalar at a time.
  *
- *   THREADS  threads a thread block, a power of two
+ *   THREADS  threads per thread block, a power of two
  *
- * Sums go by thread blocks, whose number depends on the length alone. The host adds the parts in
- * order.
+ * Each thread block leaves a partial sum. Their number depends on the length alone, and the host
+ * adds them in order.
  */
 #define REAL 8
 #include "common.cuh"
@@ -41,7 +41,7 @@ KERNEL(begin, begin_args, THREADS, 1)
     a.q[i] = 0;
 }
 
-/* The sum of a thread block's numbers is its part. */
+/* The partial sum of a thread block is the sum of its threads' numbers. */
 DEVICE void leave_part(double sum, double *parts)
 {
     SHARED(double, part, THREADS);
@@ -56,11 +56,11 @@ DEVICE void leave_part(double sum, double *parts)
         parts[blockIdx.x] = part[0];
 }
 
-/* to = r - alpha q, z = D^-1 to; parts of to.z. */
+/* to = r - alpha q, z = D^-1 to; partial sums of to . z. */
 typedef struct advance_args {
     const real *inverse, *r, *q;
     real *to, *z;
-    double *parts; /* one a thread block */
+    double *parts; /* one per thread block */
     long long count, block;
     double alpha;
 } advance_args;
@@ -84,7 +84,7 @@ KERNEL(advance, advance_args, THREADS, 1)
     leave_part(sum, a.parts);
 }
 
-/* q = A p for A in BSR: a thread a scalar row. Rows of padding become 0. */
+/* q = A p for A in BSR, one thread per scalar row. Rows of padding become 0. */
 typedef struct product_args {
     const long long *offsets;
     const int *columns;
@@ -110,7 +110,7 @@ KERNEL(product, product_args, THREADS, 1)
     a.q[i] = sum;
 }
 
-/* Parts of p.q. */
+/* Partial sums of p . q. */
 typedef struct multiply_args {
     const real *p, *q;
     double *parts;

@@ -5,7 +5,7 @@
 
 enum { TESS_LANCZOS_THREADS = 256, TESS_LANCZOS_PARTS = 1024 };
 
-/* Addresses in device memory. r[0] is the present one of two, which take turns. */
+/* Addresses in device memory. r[0] is the present r; the two take turns. */
 typedef struct tess_lanczos_vectors {
     uint64_t inverse, r[2], z, p, q, parts;
     int64_t count, rows; /* scalars with padding, without */
@@ -13,12 +13,12 @@ typedef struct tess_lanczos_vectors {
 } tess_lanczos_vectors;
 
 void tess_lanczos_begin(const tess_lanczos_vectors *v, tess_cuda_launch *launch);
-/* r[1] and z from r[0] and q; returns the number of parts. */
+/* r[1] and z from r[0] and q; returns the number of partial sums. */
 int tess_lanczos_advance(const tess_lanczos_vectors *v, double alpha, tess_cuda_launch *launch);
 /* q = A p. */
 void tess_lanczos_product(const tess_lanczos_vectors *v, const tess_coarsen_matrix *A,
                           tess_cuda_launch *launch);
-/* p.q; returns the number of parts. */
+/* p.q; returns the number of partial sums. */
 int tess_lanczos_multiply(const tess_lanczos_vectors *v, tess_cuda_launch *launch);
 void tess_lanczos_follow(const tess_lanczos_vectors *v, double beta, tess_cuda_launch *launch);
 

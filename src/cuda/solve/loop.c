@@ -2,8 +2,8 @@
  * cluster. */
 #include "cuda/solve/space.h"
 
-/* Threads of a thread block. Complex rows take twice the registers: of c64 80 to 115 a thread, and
- * 1024 threads would have 64 each. */
+/* Threads of a thread block. Complex rows take twice the registers: with c64 a thread takes 80 to
+ * 115, and of 1024 threads each would have 64. */
 static int threads_of(const tess_space *space)
 {
     return tess_is_complex(space->type) ? 512 : 1024;
@@ -46,11 +46,15 @@ static void drop_plan(tess_space *space, tess_loop *loop)
     loop->planned = false;
 }
 
-/* Whether many iterations in one launch take less time than iterations of two launches each. On a
- * cluster of 16 multiprocessors of an H200 an iteration takes 4.8 us, 16 ns a block row and 0.13 ns
- * a scalar of the matrix (7 and 27 points, b = 1, 3, 4, 7: 6.0 us with 1 536 rows of 27 blocks of
- * 3 x 3, 20.8 us with 15 625 rows of 7 scalars). Two launches take 7.0 to 7.9 us at such sizes. A
- * complex scalar counts as two, which nothing has measured. */
+/* Whether many iterations in one launch take less time than iterations of two launches each. A
+ * complex scalar counts as two, which nothing has measured. Time of an iteration (H200; 7 and 27
+ * points, b = 1, 3, 4, 7):
+ *
+ *     one launch    on a cluster of 16 multiprocessors: 4.8 us, 16 ns per block row and
+ *                   0.13 ns per scalar of the matrix that a multiprocessor has; 6.0 us with
+ *                   1 536 unknowns (27 points, b = 3), 20.8 us with 15 625 (7 points, b = 1)
+ *     two launches  7.0 to 7.9 us at such sizes
+ */
 static bool is_small(const tess_matrix *A)
 {
     const int64_t reals = tess_reals(A->type, tess_matrix_stored(A));

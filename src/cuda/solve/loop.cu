@@ -1,7 +1,7 @@
 /* Whole iterations of a method on a small system in one launch. The grid is one cluster of at most
  * TEAM thread blocks. Each keeps its rows of the matrix and of the vectors in shared memory, which
- * the others can read. They wait at the cluster's barrier where a product needs other thread blocks'
- * rows of a vector, or a dot product is summed.
+ * the others can read. Thread blocks wait at the cluster's barrier where a product needs rows of
+ * other thread blocks, or a dot product is summed.
  *
  * The method is the text of -DSTAGES: that of stages.cuh and
  *
@@ -62,12 +62,12 @@ typedef struct loop_args {
 
     const scalar *values;
     const int *first;             /* block row of each thread block, and the end */
-    const int *sources;           /* block rows of x that each thread block needs: owner << 16 | row */
+    const int *sources;           /* block rows of x per thread block: owner << 16 | row */
     const int *source_first;      /* of each thread block, and the end */
     const unsigned short *places; /* of each block: where its part of x lies among the sources */
 } loop_args;
 
-/* The rows of a thread block, and where its shared memory has what. */
+/* The rows of a thread block, and what its shared memory has. */
 typedef struct loop_place {
     int first, rows; /* block rows */
     int span;        /* as in loop_args */
@@ -76,7 +76,7 @@ typedef struct loop_place {
     const held_scalar *diagonal;
     scalar *local; /* vector k from k * span on */
     scalar *x;     /* a product's rows of x, in the order of sources; scratch memory of a pass */
-    const int *offsets, *sources; /* offsets: from the first block on */
+    const int *offsets, *sources; /* offsets: counted from the thread block's first block */
     int source_count;
     const unsigned short *places;
     double *slots, *control, *scratch, *arrivals, *kept;
@@ -169,7 +169,8 @@ DEVICE scalar row_part(const loop_place *p, int row, int i, int s)
     return total;
 }
 
-/* y = A x, one warp a block row, lane (i, s) a part of row i. Returns the thread's part of w . y. */
+/* y = A x: one warp per block row, lane (i, s) a share of row i. Returns the thread's partial sum
+ * of w . y. */
 DEVICE double product(const loop_place *p, int vector, scalar *y, const scalar *w)
 {
     const int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32;
@@ -194,7 +195,7 @@ DEVICE double product(const loop_place *p, int vector, scalar *y, const scalar *
 
 /* ---- Sums ---- */
 
-/* Adds up the dot products of `bits`, of which each thread has a part in `sum`. The totals are in
+/* Adds up the dot products of `bits` from the threads' partial sums in `sum`. The totals are in
  * their slots, where the first thread sees them. All thread blocks see the rows written before. */
 DEVICE void total(const loop_args *a, loop_place *p, double *sum, const unsigned bits)
 {

@@ -35,12 +35,13 @@ typedef struct tess_loop_layout {
     int grid;
     int32_t *first, *source_first; /* grid + 1 each */
     int32_t *sources;
-    uint16_t *places; /* one a block */
+    uint16_t *places; /* one per block */
     int64_t span;     /* scalar rows of the largest thread block */
     int64_t shared;   /* bytes of shared memory that the largest thread block needs */
 } tess_loop_layout;
 
-/* `most`: bytes of shared memory of a thread block. *fits: whether they suffice. */
+/* Gives the rows of A to `grid` thread blocks. `most`: bytes of shared memory of a thread block.
+ * *fits: whether they suffice. */
 tess_status tess_loop_lay_out(tess_ctx *ctx, const tess_matrix *A, const tess_loop_code *code,
                               int grid, int64_t most, tess_loop_layout *layout, bool *fits);
 void tess_loop_layout_free(tess_ctx *ctx, tess_loop_layout *layout);

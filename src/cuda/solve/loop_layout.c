@@ -7,7 +7,7 @@ void tess_loop_layout_free(tess_ctx *ctx, tess_loop_layout *layout)
     TESS_FREE(ctx, layout->first, layout->source_first, layout->sources, layout->places);
 }
 
-/* Gives thread blocks consecutive rows, with equal sums of blocks and rows. */
+/* Gives thread blocks consecutive rows, with sums of blocks and rows as equal as possible. */
 static void share_rows(const tess_matrix *A, tess_loop_layout *layout)
 {
     const int64_t all = A->blocks + A->block_rows;

@@ -3,8 +3,9 @@
 #include "cuda/kernels/support.h"
 #include "cuda/solve/loop_code.h"
 
-/* Scalars of the diagonal that a thread of between.cu holds in registers at most, and bytes of
- * shared memory through which threads exchange rows of a block: 48 kB less slots and sums. */
+/* Limits of between.cu. AHEAD: scalars of the diagonal that a thread holds in registers. SHARED:
+ * bytes of shared memory through which threads exchange rows of a block, 48 kB less slots and
+ * sums. */
 enum { BETWEEN_AHEAD = 20, BETWEEN_SHARED = 44 * 1024 };
 
 /* The state of writing a list as text. */
@@ -245,7 +246,8 @@ static bool touches(const tess_unit *unit, int vector)
     return false;
 }
 
-/* Vectors that only these units use, and write before they read: they need not be stored. */
+/* Vectors that only these units use, and that they write before they read: they need not be
+ * stored. */
 static unsigned passing_vectors(const tess_unit_list *list, int64_t first, int64_t count,
                                 const tess_loop_code *code)
 {
@@ -273,7 +275,7 @@ static unsigned late_vectors(const tess_unit_list *list, int64_t first, const te
     return 0;
 }
 
-/* Rows a thread has, as between.cu divides them. */
+/* Rows per thread, as between.cu divides them. */
 static int rows_a_thread(const tess_loop_code *code, int64_t rows, int grid, int threads)
 {
     const int64_t unit = code->diagonal.block > 0 ? code->diagonal.block : 1;

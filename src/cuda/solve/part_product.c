@@ -4,13 +4,13 @@
 
 #include "cuda/solve/form.h"
 
-/* What the plan exchanges through, with room for k vectors. Collective where it is made; `status`:
- * of what came before. */
+/* The halo that the plan exchanges through, with room for k vectors. Making it is collective.
+ * `status` is that of what came before. */
 static tess_status need_halo(tess_part_plan *p, int k, tess_status status, tess_cuda_halo **out)
 {
     void **kept = &p->exchange[k > 1];
     tess_cuda_halo *h = *kept;
-    /* Messages of other processes' parts have one length. */
+    /* Channels to parts of other processes have a fixed number of vectors. */
     if (!h || h->vectors < k || (h->ranks && h->vectors != k)) {
         TESS_TRY(tess_comm_agree(p->part->ctx, &p->part->comm, status));
         tess_cuda_halo_close(h);
@@ -22,7 +22,7 @@ static tess_status need_halo(tess_part_plan *p, int k, tess_status status, tess_
     return TESS_OK;
 }
 
-/* `status`: of what came before. */
+/* `status` is that of what came before. */
 static tess_status multiply(tess_part_plan *p, const tess_part_product *m, tess_status status)
 {
     tess_cuda_plan *own = tess_cuda_plan_of(p->own);

@@ -90,8 +90,8 @@ static bool add_diagonal(tess_pass_kernel *kernel, const tess_update *update, ch
     return x >= 0 && out >= 0 && coef >= 0;
 }
 
-/* Of complex vectors the sum of the real part, and where there is one that of the imaginary part
- * behind it. */
+/* Appends a dot product. Complex vectors have one sum for its real part and, behind it, one for its
+ * imaginary part if it has one. */
 static bool add_dot(tess_pass_kernel *kernel, const tess_update *update, char *text, size_t size)
 {
     const bool imaginary = kernel->imaginary > 0 && update->dot != TESS_DOT_REAL;

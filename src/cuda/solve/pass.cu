@@ -1,17 +1,19 @@
-/* One pass of a solver: elementwise updates and dot products on a few vectors, each read and written
- * once. The updates are macros (kernels/updates.cuh) in the text -DUPDATES. Vectors, coefficients and
- * dot products have the numbers of the launch's arrays, so that passes alike share their code.
+/* One pass of a solver: elementwise updates and dot products on a few vectors, each read and
+ * written once. The updates are macros (kernels/updates.cuh) in the text -DUPDATES. Vectors,
+ * coefficients and dot products have the numbers of the launch's arrays, so that passes alike share
+ * their code.
  *
  *   VECTORS  vectors             LOADS, STORES  bit k: vector k is loaded, is stored
  *   COEFS    coefficients        DOTS           dot products, of complex vectors real sums
  *   BLOCK    size of the diagonal's blocks, 0: none       HELD  bytes of its reals (8 or 4)
- *   DIRECT   1: blocks are too large for shared memory: threads read x from memory, and the update is
- *            alone in its pass
- *   THREADS  threads a thread block      REPEAT  rows a thread at a time
+ *   DIRECT   1: blocks are too large for shared memory: threads read x from memory, and the update
+ *            is alone in its pass
+ *   THREADS  threads per thread block      REPEAT  rows per thread at a time
  *
  * A thread holds its rows' elements in registers. Rows of one diagonal block belong to one thread
- * block, whose threads exchange them through shared memory. Each thread block writes its partial sums
- * of the dot products; the last one to finish adds them in order and runs the programme of scalars.
+ * block, whose threads exchange them through shared memory. Each thread block writes its partial
+ * sums of the dot products. The last one to finish adds them in order and runs the programme of
+ * scalars.
  */
 #include "common.cuh"
 #include "steps.cuh"
@@ -25,16 +27,17 @@ typedef struct pass_args {
     long long dot_slot[8 * (1 + COMPLEX)];
     const held_scalar *diagonal;
     long long count; /* rows */
-    double *parts;   /* DOTS numbers a thread block */
+    double *parts;   /* DOTS numbers per thread block */
     unsigned *ticket;
-    double *mail; /* where the sums go that other parts' are added to; NULL: to their slots */
+    double *mail; /* where the sums go to be added to other parts'; NULL: to their slots */
 } pass_args;
 
 #if DOTS > 0
 #define ALL_DOTS ((1u << DOTS) - 1)
 
-/* The parts of this thread block, and if it is the last one the sums; all dot products at once, since
- * one after the other each waits for memory. Whether the scalars are next. */
+/* Writes the partial sums of this thread block. The last thread block also adds them up, all dot
+ * products at once: one after the other, each would wait for memory. Returns whether this thread
+ * block runs the programme. */
 DEVICE bool add_up(const pass_args *a, double *sum, double *scratch, int *last, finish_desk *desk)
 {
     double mine[DOTS];

@@ -17,9 +17,9 @@ enum {
  * from 0. */
 typedef struct tess_pass_kernel {
     int vectors, coefs;
-    int dots;      /* of complex vectors real sums: one or two a dot product */
-    int imaginary; /* from a slot to that of its imaginary part; 0: vectors are real */
-    int repeat;    /* rows a thread at a time */
+    int dots;      /* sums: one per dot product, of complex vectors one or two real ones */
+    int imaginary; /* from a slot's real part to its imaginary part; 0: vectors are real */
+    int repeat;    /* rows per thread at a time */
     int vector[TESS_PASS_VECTORS];
     tess_term coef[TESS_PASS_COEFS]; /* factor and slot */
     int dot_slot[2 * TESS_PASS_DOTS];
@@ -35,7 +35,7 @@ int64_t tess_pass_take(const tess_steps *steps, const tess_step *pass, int64_t f
                        tess_pass_kernel *kernel);
 /* Chooses `repeat` for vectors of `rows` rows and a grid of at most `blocks` thread blocks. */
 void tess_pass_fit(tess_pass_kernel *kernel, int64_t rows, int blocks);
-/* Sums of a kernel at most: a dot product of complex vectors is up to two. */
+/* The most sums of a kernel: a dot product of complex vectors has up to two. */
 static inline int tess_pass_most_sums(const tess_pass_kernel *kernel)
 {
     return kernel->imaginary > 0 ? 2 * TESS_PASS_DOTS : TESS_PASS_DOTS;
@@ -55,7 +55,7 @@ typedef struct tess_finish_call {
 } tess_finish_call;
 void tess_finish_arguments(const tess_finish_call *call, tess_cuda_launch *run);
 
-/* The arguments that follow in kernels on rows of vectors: pass.cu, between.cu, loop.cu. */
+/* The arguments that follow in kernels on rows of vectors (pass.cu, between.cu, loop.cu). */
 typedef struct tess_rows_call {
     tess_finish_call finish;
     uint64_t vector[TESS_PASS_VECTORS];

@@ -4,7 +4,7 @@
 #include "cuda/driver/module.h"
 #include "cuda/plan/launch.h"
 
-/* Longest rows of C for which the kernels' tables are tried in turn, and of R. */
+/* The longest rows of C for which the kernels' tables are tried, in turn; and the longest of R. */
 static const int64_t row_limits[] = {256, 2048};
 enum { TRIES = sizeof row_limits / sizeof *row_limits, LONGEST_OF_R = 8192 };
 
@@ -26,8 +26,8 @@ static tess_status need_array(tess_cuda *cuda, int64_t count, size_t size, uint6
     return *to ? TESS_OK : tess_cuda_alloc(cuda, (size_t)count * size, "a pattern", to);
 }
 
-/* The sums of thread blocks' lengths become what comes before each; *longest is -1 where a length
- * is negative. */
+/* Replaces the sums of thread blocks' lengths by the sums of all lengths before them. *longest is
+ * -1 where a length is negative. */
 static void sum_parts(int64_t *parts, int64_t count, int64_t *total, int64_t *longest)
 {
     int64_t shortest = 0;
@@ -43,7 +43,7 @@ static void sum_parts(int64_t *parts, int64_t count, int64_t *total, int64_t *lo
         *longest = -1;
 }
 
-/* `parts` and `there`: three of 64 bits a thread block, here and on the device. */
+/* `parts` on the host and `there` on the device have three numbers of 64 bits per thread block. */
 static tess_status sum_with(tess_cuda *cuda, uint64_t lengths, int64_t count, int64_t *parts,
                             uint64_t there, int64_t *total, int64_t *longest)
 {
@@ -79,8 +79,8 @@ cleanup:
     return status;
 }
 
-/* Lengths behind the first offset become offsets, and C gets its blocks and its longest row: -1
- * where a length is. */
+/* Turns the lengths, which lie behind the first offset, into offsets. Sets C's blocks and its
+ * longest row, which is -1 where a length is negative. */
 static tess_status sum_rows(tess_cuda *cuda, tess_coarsen_matrix *C, int64_t *offsets)
 {
     const size_t bytes = (size_t)(C->block_rows + 1) * sizeof *offsets;
@@ -114,7 +114,7 @@ tess_status tess_cuda_multiply_pattern(tess_cuda *cuda, const tess_coarsen_matri
     return launch(cuda, &l);
 }
 
-/* The blocks of P go to the rows of R. `places` is a copy of R's offsets. */
+/* Puts the blocks of P into the rows of R. `places` gets a copy of R's offsets. */
 static tess_status fill_rows(tess_cuda *cuda, const tess_coarsen_matrix *P,
                              const tess_coarsen_matrix *R, uint64_t places, uint64_t rows,
                              uint64_t numbers, uint64_t from)

@@ -1,10 +1,10 @@
-/* Patterns of block matrices: of a product C = A B, and of a transpose R = P'; and offsets of rows
+/* Patterns of block matrices, for a product C = A B and a transpose R = P'; and offsets of rows
  * from their lengths.
  *
- *   THREADS  threads a thread block      EACH  lengths a thread of measure and place
+ *   THREADS  threads per thread block      EACH  lengths per thread of measure and place
  *
- * A thread block has a row of C. The columns of the rows of B that the row of A names go to a hash
- * table in shared memory. count leaves how many different ones there are, list writes them in
+ * A thread block makes a row of C. The columns of the rows of B that the row of A names go to a
+ * hash table in shared memory. count leaves the number of different columns, list writes them in
  * rising order: a column's place is the number of smaller ones. The order in which threads come to
  * the table changes nothing.
  *
@@ -41,8 +41,8 @@ DEVICE int insert(int *table, unsigned mask, int column)
     }
 }
 
-/* The different columns of a row of C are in the table afterwards, unless there are more than
- * `most`. A thread whose column is one too many stops: all together add at most THREADS beyond, for
+/* Puts the different columns of a row of C into the table, unless there are more than `most`. A
+ * thread stops at its first column beyond `most`. All together add at most THREADS beyond, for
  * which the table has room. */
 DEVICE void collect(const product_args *a, int *memory)
 {
@@ -92,12 +92,12 @@ KERNEL(list, product_args, THREADS, 1)
     }
 }
 
-/* Offsets. A thread block has THREADS * EACH lengths, of which measure leaves the sum, the largest and
- * the smallest. The host makes of these sums what comes before each thread block. place then puts the
- * sum of all lengths up to it, itself included, in the place of each. */
+/* Offsets. A thread block has THREADS * EACH lengths, of which measure leaves the sum, the largest
+ * and the smallest. From these sums the host makes the sum of all lengths before each thread block.
+ * place then replaces each length by the sum of all lengths up to and including it. */
 typedef struct measure_args {
     const long long *lengths;
-    long long *parts; /* three a thread block */
+    long long *parts; /* three per thread block */
     long long count;
 } measure_args;
 

@@ -9,12 +9,13 @@ enum { TESS_PATTERNS_THREADS = 64, TESS_PATTERNS_EACH = 16 };
 
 /* ---- patterns_launch.c ---- */
 
-/* "count" or "list": the rows of C = A B, with at most `most` blocks each. `lengths` are one a
- * row. */
+/* "count" or "list": the rows of C = A B, of at most `most` blocks each. `lengths` has one number
+ * per row. */
 void tess_patterns_multiply(const char *entry, const tess_coarsen_matrix *A,
                             const tess_coarsen_matrix *B, const tess_coarsen_matrix *C,
                             uint64_t lengths, int64_t most, tess_cuda_launch *launch);
-/* "measure": `parts` are three of 64 bits a thread block. "place": one, what comes before it. */
+/* `parts` per thread block, of 64 bits. "measure" writes three: the sum, the largest and the
+ * smallest of its lengths. "place" reads one: the sum of all lengths before them. */
 void tess_patterns_offsets(const char *entry, uint64_t lengths, int64_t count, uint64_t parts,
                            tess_cuda_launch *launch);
 /* "tally" or "scatter": the blocks of P by columns. */
@@ -25,18 +26,19 @@ void tess_patterns_order(const tess_coarsen_matrix *R, uint64_t rows, uint64_t n
 
 /* ---- patterns.c: inside enter/leave, in the library's stream ---- */
 
-/* Each of `count` lengths of 64 bits becomes the sum of all up to it. *longest is -1, and the
- * lengths stay, where one is negative. */
+/* Replaces each of `count` lengths of 64 bits by the sum of all lengths up to and including it.
+ * Where a length is negative, *longest is -1 and the lengths stay. */
 tess_status tess_cuda_sum_lengths(tess_cuda *cuda, uint64_t lengths, int64_t count, int64_t *total,
                                   int64_t *longest);
 
-/* The pattern of C = A B, whose sizes are set. `owned` are the arrays of C, the caller's also where
- * this fails. `offsets` (block rows + 1) are C's on the host; NULL: they are not needed there.
- * *fits is false, and C without columns, where a row is too long for the kernels. */
+/* Makes the pattern of C = A B, whose sizes are set. `owned` are the arrays of C, the caller's also
+ * where this fails. `offsets` (block rows + 1) are C's on the host; NULL: they are not needed
+ * there. *fits is false, and C without columns, where a row is too long for the kernels. */
 tess_status tess_cuda_multiply_pattern(tess_cuda *cuda, const tess_coarsen_matrix *A,
                                        const tess_coarsen_matrix *B, tess_coarsen_matrix *C,
                                        uint64_t owned[2], int64_t *offsets, bool *fits);
-/* The same of R = P'. `from`: the block of P that each block of R is. */
+/* Makes the pattern of R = P' likewise. `from`: the number of each block of R among the blocks of
+ * P. */
 tess_status tess_cuda_transpose_pattern(tess_cuda *cuda, const tess_coarsen_matrix *P,
                                         tess_coarsen_matrix *R, uint64_t owned[2], uint64_t *from,
                                         int64_t *offsets, bool *fits);

@@ -1,7 +1,7 @@
 /* Launches of patterns.cu. */
 #include "cuda/solve/patterns.h"
 
-/* A table of 4/3 times as many places and one a thread, or more. */
+/* The places of the table: at least 4/3 of `most` and one per thread. */
 static int64_t table_for(int64_t most)
 {
     int64_t table = 2 * TESS_PATTERNS_THREADS;

@@ -1,7 +1,7 @@
-/* Copies a vector to another precision: to = from * slot, or with DIVIDE to = from / slot, which is 0
- * where the slot is 0.
+/* Copies a vector to another precision: to = from * slot, or with DIVIDE to = from / slot, which is
+ * 0 where the slot is 0.
  *
- *   FROM, TO  bytes of their scalars (8 or 4)      DIVIDE  0 or 1      THREADS  threads a thread block
+ *   FROM, TO  bytes of their scalars (8 or 4)   DIVIDE  0 or 1   THREADS  threads per thread block
  */
 #define REAL 8
 #include "common.cuh"

@@ -1,9 +1,9 @@
-/* Rows between parts in paper 003's product (section 5.6) and paper 004's: vectors from one layout
- * to another, results into the order of rows, and the sums of cut rows.
+/* Rows between parts in the products of paper 003 (section 5.6) and paper 004: vectors from one
+ * layout to another, results into the order of rows, and the sums of cut rows.
  *
- *   REAL  bytes of a scalar      THREADS  threads a block
+ *   REAL  bytes of a scalar      THREADS  threads per thread block
  *
- * A block row of all vectors has `width` scalars, one after the other: results, ordered and y are
+ * A block row of all vectors has `width` scalars, one after the other. results, ordered and y are
  * arrays of such rows.
  *
  *     results   part 0: 0 4 3 | part 1: 1 2 5      part after part
@@ -24,7 +24,7 @@ typedef struct put_args {
     const real *from;
     real *to;
     long long count; /* rows * vectors */
-    long long vectors, from_row, from_vector, to_row, to_vector; /* steps in scalars */
+    long long vectors, from_row, from_vector, to_row, to_vector; /* strides in scalars */
     double beta;
 } put_args;
 

@@ -10,7 +10,7 @@ static void release(tess_space *space)
     (void)cuda->driver.cuStreamSynchronize(state->plan->stream);
     if (state->aside)
         (void)cuda->driver.cuStreamSynchronize(state->aside);
-    if (state->halo && !state->halo->ranks) /* else it is the plan's */
+    if (state->halo && !state->halo->ranks) /* with ranks the halo is the plan's */
         tess_cuda_halo_close(state->halo);
     tess_cuda_graphs_free(space);
     tess_cuda_loop_free(space);
@@ -90,7 +90,7 @@ static tess_status allocate(tess_space *space)
     return TESS_CU(cuda, cuStreamCreate(&state->aside, CU_STREAM_DEFAULT_FLAGS));
 }
 
-/* Whether the operator is the caller's and a graph cannot replay it. */
+/* Whether the operator is the caller's, and a graph cannot replay it. */
 static bool must_be_called(const tess_operator *operator)
 {
     return operator&& operator->apply && !operator->capturable;

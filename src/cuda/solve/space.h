@@ -28,10 +28,10 @@ typedef struct tess_pass_module {
 
 typedef struct tess_cuda_graph {
     struct tess_cuda_graph *next;
-    uint64_t systems; /* one bit a system */
+    uint64_t systems; /* one bit per system */
     int64_t position, iterations;
-    bool seen, captured; /* it came once, and a second time */
-    cu_graph_exec exec;  /* of several parts: part 0's */
+    bool seen, captured; /* put once before; captured as a graph */
+    cu_graph_exec exec;  /* with several parts: part 0's */
 } tess_cuda_graph;
 
 /* Chunks of iterations in the stream at once: one runs, one waits. */
@@ -52,14 +52,14 @@ typedef struct tess_cuda_space {
     tess_unit_list *lists;
     tess_cuda_parts product; /* partial sums of the last product with a dot product */
     tess_cuda_graph *graphs;
-    /* Pinned: the controls of all systems, for each flight, to upload, and as last heard of. */
+    /* Pinned: the controls of all systems, once per flight, once to upload, once as last heard. */
     double *host_control;
     double *host_ring; /* pinned: the rings */
     cu_stream aside;   /* copies controls to the host while the plan's stream goes on */
     cu_event chunk_end, flight[TESS_FLIGHTS];
     tess_loop loop;
     bool calls;                  /* the host calls the caller's operators in every iteration */
-    int timed;                   /* iterations timed so far; what follows is of the last of them */
+    int timed;                   /* iterations timed so far; the next three are of the last one */
     double share[TESS_TIMES];    /* of an iteration's time, by kind of step */
     double launches[TESS_TIMES]; /* of an iteration, by kind of step */
     double iteration_seconds;    /* outside a graph */
@@ -75,7 +75,7 @@ static inline cu_pointer tess_cuda_vector(const tess_space *space, int v, int sy
     return tess_cuda_space_of(space)->data + (uint64_t)tess_space_offset(space, v, system);
 }
 
-/* From a slot to that of its imaginary part, in doubles; 0: the system is real. */
+/* Doubles from a slot's real part to its imaginary part; 0: the system is real. */
 static inline int tess_cuda_imaginary(const tess_space *space)
 {
     return tess_is_complex(space->type) ? space->slots : 0;
@@ -95,8 +95,9 @@ static inline tess_cuda_plan *tess_cuda_step_plan(const tess_space *space, const
     return step->plan ? tess_cuda_plan_of(step->plan) : tess_cuda_space_of(space)->plan;
 }
 
-/* Whether one product multiplies all systems. Systems are multiplied one by one where the caller
- * named a kernel whose layout has no product with several vectors, and where there is a halo. */
+/* Whether one product multiplies all systems. Systems are multiplied one by one by a transpose, by
+ * the caller's operator, where there is a halo, and where the caller named a kernel whose layout
+ * has no product with several vectors. */
 static inline bool tess_cuda_multiplies_together(const tess_space *space, const tess_step *step)
 {
     const tess_plan *plan = step->plan ? step->plan : space->plan;
@@ -108,7 +109,7 @@ static inline bool tess_cuda_multiplies_together(const tess_space *space, const 
 
 /* Copies of the diagonals that a list's updates apply, made now if this is the first time. */
 tess_status tess_cuda_need_diagonals(tess_cuda_space *state, const tess_steps *steps);
-/* The copy, 0 before it is made. */
+/* The copy of a diagonal, 0 before it is made. */
 cu_pointer tess_cuda_diagonal_copy(const tess_cuda_space *state, const tess_diagonal *diagonal);
 /* Uploads all of them again: the host's values have changed. */
 tess_status tess_cuda_update_diagonals(tess_cuda_space *state);
@@ -144,7 +145,7 @@ tess_rows_call tess_cuda_rows_call(const tess_space *space, const tess_pass_kern
                                    int64_t guard, int system);
 /* How many units from `at` on are one launch for `count` systems. */
 int64_t tess_cuda_units_together(const tess_unit_list *list, int64_t at, int count);
-/* Launches these units for the systems listed. */
+/* Launches the units from `at` on that are one launch, for the systems listed. */
 tess_status tess_cuda_run_units(tess_space *space, const tess_unit_list *list, int64_t at,
                                 const int *systems, int count);
 
@@ -154,10 +155,10 @@ tess_status tess_cuda_run_list(tess_space *space, const tess_unit_list *list, co
 
 /* ---- space.c ---- */
 
-/* Enters the device. Where the other parts are of other processes a failure is kept: the part goes
- * on with its messages, and the end of the call tells all of them. */
+/* Enters the device. With parts of other processes a failure is kept: this part takes part in all
+ * messages, and tess_cuda_space_leave tells all parts of it. */
 tess_status tess_cuda_space_enter(tess_cuda_space *state, bool *entered);
-/* Leaves it. Parts of several processes return the same status. */
+/* Leaves the device. Parts of several processes return the same status. */
 tess_status tess_cuda_space_leave(const tess_cuda_space *state, bool entered, tess_status status);
 
 /* ---- chunk.c ---- */
@@ -173,15 +174,17 @@ void tess_cuda_graphs_free(tess_space *space);
 
 /* ---- controls.c ---- */
 
-/* The device may run `most` iterations of a stretch. */
+/* Allows the device `most` iterations of a stretch. */
 tess_status tess_cuda_put_controls(tess_space *space, const tess_stretch *stretch, int64_t most);
-/* Puts a copy of the controls into `aside`, behind what is in the plan's stream now. */
+/* Puts a copy of the controls to the host into stream `aside`, behind what is in the plan's stream
+ * now. */
 tess_status tess_cuda_ask(tess_space *space, int flight);
-/* Waits for that copy: the iterations done by each system, and whether all have stopped. */
+/* Waits for the copy of tess_cuda_ask: the iterations done by each system, and whether all have
+ * stopped. */
 tess_status tess_cuda_hear(tess_space *space, const tess_stretch *stretch, int flight,
                            bool *stopped);
-/* The same of all parts, since one may have copied a later chunk's decision than another; and
- * whether the chunks under way, up to iteration `put`, may be the last ones (`near`). */
+/* As tess_cuda_hear for all parts together: one part may have copied the decision of a later chunk
+ * than another. *near: the chunks under way, up to iteration `put`, may be the last ones. */
 tess_status tess_cuda_answer(tess_space *space, const tess_stretch *stretch, int flight,
                              int64_t put, bool *stopped, bool *near);
 

@@ -39,7 +39,7 @@ static tess_status need_pass(tess_space *space, tess_pass_kernel *kernel, cu_fun
 
 /* ---- Compiling ahead ---- */
 
-/* At most so many kernels at once, from so many lists of a cycle. */
+/* The most kernels that are compiled at once, and lists of a cycle that they come from. */
 enum { WARM_MOST = 64, WARM_LISTS = 16 };
 
 typedef struct warming {
@@ -83,7 +83,7 @@ void tess_cuda_warm(tess_space *space, const tess_steps *const *once, int count,
     tess_cuda *cuda = tess_cuda_space_of(space)->cuda;
     warming all; /* 43 kB; an allocation could fail, and this is for speed alone */
     all.count = 0;
-    if (loop->planned && !loop->fits) /* the one that takes longest goes first */
+    if (loop->planned && !loop->fits) /* loop.cu takes longest and goes first */
         all.request[all.count++] = (tess_jit_request){"loop.cu", loop->code.defines, cuda->sm};
     all.defines[0][0] = '\0';
     for (int i = 0; i < count; i++)
@@ -128,8 +128,9 @@ static tess_status need_spmm(tess_space *space, tess_cuda_plan *plan)
     return tess_cuda_need_variant(plan, TESS_CUDA_SPMV, TESS_OPERATION_NONE, 1, 0, &variant);
 }
 
-/* Whether the plan's kernel has a form that leaves the parts of a dot, where steps ask for one, or
- * another kernel may take its place. Kernels of complex matrices have none. */
+/* Finds out which products leave the partial sums of a dot product, where steps ask for one: by a
+ * form of the plan's kernel, or of another kernel that may take its place. Kernels of complex
+ * matrices have none. */
 static tess_status find_fused(tess_space *space, const tess_steps *steps, tess_fused *fused)
 {
     const tess_cuda_space *state = tess_cuda_space_of(space);
@@ -145,7 +146,7 @@ static tess_status find_fused(tess_space *space, const tess_steps *steps, tess_f
     return TESS_OK;
 }
 
-/* The code that a unit launches. */
+/* Loads the code that a unit launches. */
 static tess_status load_unit(tess_space *space, tess_unit *unit)
 {
     const tess_cuda_variant *variant;

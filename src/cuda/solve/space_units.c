@@ -92,7 +92,7 @@ static tess_status run_finish(tess_space *space, const tess_unit_list *list, con
     return tess_cuda_launch_one(state->cuda, state->finish, &launch, state->plan->stream);
 }
 
-/* With the other parts. */
+/* Multiplies with A together with the other parts. */
 static tess_status apply_part(tess_space *space, const tess_unit *unit, int system)
 {
     const tess_step *step = unit->step;
@@ -108,8 +108,8 @@ static tess_status apply_part(tess_space *space, const tess_unit *unit, int syst
 }
 
 /* A product of a small matrix takes hardly longer than its launch, so it starts early (H200, cg
- * with a cycle on 201 720 unknowns: 5.2 -> 5.0 ms, with levels in f32 4.6 -> 4.2). One that does
- * not fit L2 gains nothing. */
+ * with a cycle on 201 720 unknowns: 5.2 -> 5.0 ms, with levels in f32 4.6 -> 4.2). A product of a
+ * matrix that does not fit L2 gains nothing. */
 static tess_status run_plain(const tess_cuda_space *state, const tess_cuda_variant *variant,
                              tess_cuda_call *call)
 {
@@ -145,7 +145,8 @@ static tess_status apply_one(tess_space *space, const tess_unit *unit, int syste
     return tess_cuda_run_parts(state->cuda, variant, &call, state->plan->stream, &state->product);
 }
 
-/* Several systems are one product with the vectors of all, including systems that have stopped. */
+/* Multiplies several systems by one product with the vectors of all, including systems that have
+ * stopped. */
 static tess_status apply_many(tess_space *space, const tess_unit *unit, const int *systems,
                               int count)
 {

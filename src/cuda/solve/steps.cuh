@@ -1,7 +1,7 @@
-/* What the kernels of a solver share: the slots of a system, the operations on them, and the decision
- * whether the system goes on, all on the device.
+/* What the kernels of a solver share: the slots of a system, the operations on them, and the
+ * decision whether the system goes on, all on the device.
  *
- * control, one a system, TESS_CONTROL doubles. An iteration is judged by the kernel of its last
+ * control: TESS_CONTROL doubles per system. An iteration is judged by the kernel of its last
  * programme; kernels behind that one still belong to the iteration.
  *   STOPPED   the system has stopped: kernels up to the judging one do nothing
  *   PAST      set once a kernel has seen STOPPED: those behind the judging one do nothing either
@@ -13,8 +13,8 @@
  * then {op, out, a, b} each, then {kind, a, b} each. The numbers are those of solve/steps/steps.h;
  * CONJUGATED is added to an op whose b, or of a copy a, is conjugated.
  *
- * slots: of a complex system (COMPLEX) the real parts of all, then as many imaginary parts. `imaginary`
- * is how far a slot's imaginary part lies behind its real part.
+ * slots: of a complex system (COMPLEX) the real parts of all, then as many imaginary parts.
+ * `imaginary` is the distance from a slot's real part to its imaginary part.
  *
  * ring: the slots after each iteration since the host last looked.
  */
@@ -37,7 +37,8 @@
 
 #define CONJUGATED 8
 
-/* As many slots, and ints of a programme, fit shared memory; longer ones stay in device memory. */
+/* Up to this many slots, and ints of a programme, lie in shared memory. Longer ones stay in device
+ * memory. */
 #define FINISH_SLOTS (192 * (1 + COMPLEX))
 #define FINISH_INTS 1024
 
@@ -68,7 +69,7 @@ DEVICE bool halted(const finish_args *f)
     return true;
 }
 
-/* The sum over a thread block in a fixed order, valid in thread 0. scratch: a double a warp. */
+/* The sum over a thread block in a fixed order, valid in thread 0. scratch: one double per warp. */
 DEVICE double block_total(double mine, double *scratch, int threads)
 {
     UNROLL
@@ -122,7 +123,7 @@ DEVICE void put_slot(double *s, long long at, long long imaginary, factor value)
     s[at + imaginary] = value.im;
 }
 
-/* Not less than the modulus, and 0 where that is. */
+/* At least the modulus, and 0 where the modulus is 0. */
 DEVICE double size_of_slot(const double *s, long long at, long long imaginary)
 {
     return fabs(s[at]) + fabs(s[at + imaginary]);
@@ -141,8 +142,8 @@ DEVICE scalar coefficient(double by, long long slot, const double *s, long long 
 #define PUT_SLOT(s, at, imaginary, value) put_slot(s, at, imaginary, value)
 #define SLOT_SIZE(a, s, at, imaginary) size_of_slot(s, at, imaginary)
 #define COEFFICIENT(by, slot, s, imaginary) coefficient(by, slot, s, imaginary)
-/* Before the sum of a dot product is written to s[at]: that of its imaginary part, if there is one,
- * comes later. */
+/* Clears the imaginary part of s[at], before the sum of a dot product is written to s[at]. The sum
+ * of the imaginary part, if there is one, is written later. */
 #define CLEAR_IMAGINARY(s, at, imaginary) \
     if ((at) < (imaginary))               \
         (s)[(at) + (imaginary)] = 0;
@@ -268,8 +269,8 @@ DEVICE void judge(const int *stop, int stops, const double *s, long long imagina
         control[STOPPED] = 1;
 }
 
-/* What run_programme works on, in shared memory. All threads load it together: one thread that loads
- * number after number would wait a microsecond for each. */
+/* What run_programme works on, in shared memory. All threads load it together: one thread that
+ * loads number after number would wait a microsecond for each. */
 typedef struct finish_desk {
     double slots[FINISH_SLOTS];
     double control[8];

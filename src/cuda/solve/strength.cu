@@ -1,8 +1,10 @@
-/* How strongly the blocks of A couple (solve/pc/amg/strength.c): |A_ij| / sqrt(|A_ii| |A_jj|) in the
- * Frobenius norm, 0 where |A_ij| is less than `threshold` times the largest of row i, negative where
- * it is less than that of row j alone.
+/* How strongly the blocks of A couple (solve/pc/amg/strength.c): |A_ij| / sqrt(|A_ii| |A_jj|) in
+ * the Frobenius norm. The strength is
  *
- *   THREADS  threads a thread block, a multiple of 32
+ *     0         where |A_ij| is less than `threshold` times the largest of row i
+ *     negative  where it is less than `threshold` times the largest of row j alone
+ *
+ *   THREADS  threads per thread block, a multiple of 32
  *
  * A warp has a row. Products and sums are rounded one by one, as on a host without fused
  * multiply-add: groups are then the same there.

@@ -5,8 +5,8 @@
 
 enum { TESS_STRENGTH_THREADS = 128 };
 
-/* Addresses in device memory: one `scale` and `largest` a row, one `strength` a block; `missing`:
- * two counts of 32 bits, 0 before. */
+/* Addresses in device memory: `scale` and `largest` have one number per row, `strength` one per
+ * block. `missing`: two counts of 32 bits, which are 0 before. */
 typedef struct tess_strength_arrays {
     uint64_t scale, largest, strength, missing;
 } tess_strength_arrays;

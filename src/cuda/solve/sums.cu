@@ -1,7 +1,7 @@
 /* Dot products of several parts: every part adds up the sums of all of them, in the order of the
  * parts, and goes on with the scalars. One thread block.
  *
- *   THREADS  threads a block      PARTS, DOTS  of each at most
+ *   THREADS  threads per thread block      PARTS, DOTS  the most parts and dot products
  */
 #define REAL 8
 #include "common.cuh"
@@ -9,7 +9,7 @@
 
 typedef struct add_args {
     finish_args f;
-    const double *const *mails; /* one a part */
+    const double *const *mails; /* one per part */
     long long parts, dots;
     long long dot_slot[DOTS];
 } add_args;
@@ -21,7 +21,7 @@ KERNEL(add_sums, add_args, THREADS, 1)
     load_desk(&a.f, desk, THREADS);
     if (halted(&a.f))
         return;
-    /* All at once: one after the other each waits for memory. */
+    /* All loads at once: one after the other, each would wait for memory. */
     NO_UNROLL
     for (long long i = threadIdx.x; i < a.parts * a.dots; i += THREADS)
         mail[i] = FRESH(a.mails[i / a.dots] + i % a.dots);

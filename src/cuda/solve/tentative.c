@@ -16,7 +16,7 @@ void tess_tentative_launch(const tess_coarsen_matrix *Q, const tess_tentative_ar
     TESS_CUDA_NUMBERS(launch, centre[0], centre[1], centre[2]);
 }
 
-/* What is needed only now: the finest level's modes. */
+/* What only this operation needs: the finest level's given modes or coordinates, and a count. */
 typedef struct brought {
     cu_pointer modes, dead_count;
 } brought;
@@ -58,7 +58,7 @@ static tess_status run(tess_coarsen_level *s, const tess_mode_source *source, co
     return tess_cuda_launch_one(s->cuda, function, &l, s->cuda->stream);
 }
 
-/* The groups and the pattern of Q, where the host made them. */
+/* Copies the groups and the pattern of Q to the device, where the host made them. */
 static tess_status need_groups(tess_coarsen_level *s, const tess_amg_level *level)
 {
     const tess_aggregates *groups = &level->aggregates;

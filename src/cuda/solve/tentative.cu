@@ -1,8 +1,8 @@
 /* The tentative prolongator Q of a multigrid level (solve/pc/amg/tentative.c): the modes on each
- * group of block rows, made orthonormal by Gram-Schmidt, twice a column. Q has at most one block a
- * row, BLOCK x MODES and column-major. The factors R become the modes of the next level.
+ * group of block rows, made orthonormal by Gram-Schmidt, twice per column. Q has at most one block
+ * per row, of block x modes scalars, column-major. The factors R become the next level's modes.
  *
- *   THREADS  threads a thread block, a multiple of 32
+ *   THREADS  threads per thread block, a multiple of 32
  *
  * A warp has a group. Lane t has the scalars t, t + 32, ... of every column, which stay in Q. Dot
  * products are summed by lanes, then over the lanes in one order.
@@ -20,14 +20,14 @@ typedef struct tentative_args {
     const real *given;       /* modes as columns of `length` scalars; 0: they are made here ... */
     const real *coordinates; /* ... of coordinates, `block` a block row; 0: constants alone */
     real *coarse;            /* the next level's modes: columns of groups * modes scalars */
-    unsigned char *dead;     /* one a scalar of these: on its group the mode depends on others */
+    unsigned char *dead;     /* per row of `coarse`, 1: on its group the mode depends on others */
     unsigned *dead_count;
     long long groups, block, modes, length;
     double centre[3]; /* of the coordinates */
 } tentative_args;
 
-/* Scalar `at` of mode j; 0 in padding. A mode is one constant a component, then come rotations in the
- * planes (0,1), (0,2) and (1,2). */
+/* Scalar `at` of mode j; 0 in padding. The first modes are one constant per component. Then come
+ * rotations in the planes (0,1), (0,2) and (1,2). */
 DEVICE real mode_value(const tentative_args *a, long long at, int j)
 {
     const int b = (int)a->block;
@@ -46,7 +46,7 @@ DEVICE real mode_value(const tentative_args *a, long long at, int j)
                     : 0;
 }
 
-/* A group: `count` scalars a column. */
+/* A group: `count` scalars per column. */
 typedef struct group {
     const int *members;
     int count;

@@ -4,10 +4,13 @@
 #include "cuda/kernels/support.h"
 
 /* Tiles have 128 to 256 scalar rows where blocks are small. Narrow stages are a chain of latencies,
- * which twelve values in flight a thread shorten. Wide stages need many threads, for whose
- * registers eight values in flight leave room. On an H200, 27 points, blocks of 3: levels of 2800
- * threads take 1.08 ms with 4 blocks in flight and 1.48 ms with 2, colours of 192000 threads 0.37
- * and 0.31 ms. A complex value takes the registers of two. */
+ * which twelve values in flight per thread shorten. Wide stages need many threads, and eight values
+ * in flight leave registers for them. A complex value takes the registers of two.
+ *
+ *     H200, 27 points, blocks of 3     2 blocks in flight   4 blocks in flight
+ *     levels of 2800 threads                1.48 ms              1.08 ms
+ *     colours of 192000 threads             0.31 ms              0.37 ms
+ */
 tess_triangle_tuning tess_triangle_guess(tess_type type, int32_t block, double stage_threads)
 {
     const bool wide = stage_threads > 20000;
@@ -64,7 +67,8 @@ static int64_t tile_end(const int64_t *offsets, int64_t first, int64_t last, int
     return end;
 }
 
-/* The segment of the next stage. A wide stage gets one of its own, narrow ones share. */
+/* The segment of the next stage. A wide stage gets one of its own, successive narrow stages share
+ * one. */
 static tess_segment *open_segment(tess_cuda_triangle *t, bool wide, int64_t tile)
 {
     tess_segment *last = t->segments > 0 ? &t->segment[t->segments - 1] : NULL;
@@ -76,8 +80,8 @@ static tess_segment *open_segment(tess_cuda_triangle *t, bool wide, int64_t tile
     return &t->segment[t->segments++];
 }
 
-/* Cuts one stage, positions first .. last-1, into tiles: counts them, and writes them once there is
- * memory for them. */
+/* Cuts one stage, positions first .. last-1, into tiles. Counts the tiles, and writes them once
+ * there is memory for them. */
 static void cut_stage(const tess_triangle *from, int64_t first, int64_t last, int rows,
                       tess_cuda_triangle *t)
 {
@@ -262,9 +266,9 @@ void tess_cuda_triangle_fill(const tess_cuda_triangle *t, const tess_staged *sta
              &(struct fill_tile_values){t, size, from, values, split, inverse});
 }
 
-/* Thread blocks of a launch whose rows wait: those of the tiles of ten stages, within bounds. As
- * many have loaded their values by the time these are needed. More would only slow down the thread
- * blocks that others wait for, by polling. */
+/* Thread blocks of a launch whose rows wait: one per tile of ten stages, within bounds. That many
+ * thread blocks have loaded their values by the time these are needed. More would only poll, which
+ * slows down the thread blocks that others wait for. */
 static int64_t waiting_blocks(const tess_segment *s, int multiprocessors)
 {
     const int64_t ahead = 10 * (s->end - s->tile) / s->stages;

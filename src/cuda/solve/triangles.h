@@ -13,7 +13,8 @@
 #include "cuda/kernels/table.h"
 #include "solve/pc/staged.h"
 
-/* Scalars of the vectors in a block row: of complex ones half of the embedding's reals. */
+/* Scalars of a vector in a block row. A complex vector has half as many as its embedding has
+ * reals. */
 static inline int32_t tess_staged_height(const tess_staged *staged)
 {
     return staged->block / (tess_is_complex(staged->vector_type) ? 2 : 1);
@@ -24,7 +25,7 @@ typedef struct tess_triangle_tuning {
     int rows, threads, depth, panel; /* ROWS, THREADS, DEPTH, PANEL of triangular.cu */
     int nap;                         /* NAP: ns between two looks at a value; 0: none */
     int ahead;                       /* AHEAD */
-    int64_t wide;   /* a stage of at least so many threads is a launch of its own */
+    int64_t wide;   /* a stage of at least this many threads is a launch of its own */
     int64_t blocks; /* thread blocks of a launch of joined stages; 0: by the width of stages */
 } tess_triangle_tuning;
 
@@ -60,7 +61,7 @@ typedef struct tess_cuda_triangle {
     int64_t segments;
     tess_segment *segment;
     tess_tile *tile;
-    int32_t *places;  /* 2 a position: blocks of the row, the matrix's block row */
+    int32_t *places;  /* 2 per position: blocks of the row, the matrix's block row */
     int32_t *columns; /* tile by tile: block k of all its rows, then block k + 1 */
 } tess_cuda_triangle;
 
@@ -88,7 +89,7 @@ typedef struct tess_triangle_call {
     uint64_t arrays[TRIANGLE_ARRAYS];
     uint64_t in, out; /* `out` has block_rows * block scalars, all bits set where segments wait */
     uint64_t z;       /* upwards */
-    uint64_t tickets; /* an int a segment, all bits set */
+    uint64_t tickets; /* an int per segment, all bits set */
     int64_t scalars;  /* rows of the matrix */
 } tess_triangle_call;
 

@@ -1,28 +1,29 @@
-/* One sweep of a triangular solve, stage by stage (solve/pc/staged.h): a thread a scalar row.
+/* One sweep of a triangular solve, stage by stage (solve/pc/staged.h): one thread per scalar row.
  *
  *   down:  out_p = in_row(p) - sum of L_pc out_c              in: r by rows
  *   up:    out_p = D_p^-1 in_p - sum of U_pc out_c, z_row(p) = out_p    in: L's result by places
  *
- * Rows of a stage are cut in tiles of at most ROWS block rows; in a tile, block k of all rows lies
- * together, column by column, so that neighbouring threads read neighbouring values:
+ * Rows of a stage are cut into tiles of at most ROWS block rows. In a tile the blocks k of all rows
+ * lie together, column by column, so that neighbouring threads read neighbouring values:
  *
  *     values of tile t, block k, column j:  [r0 i0, r0 i1, ..., r1 i0, ...]     lanes = rows * BH
  *
  * Rows of a tile do not wait for each other. Two ways to run a range of tiles:
  *
- *   (plain)   a stage a launch, a tile a thread block. Earlier launches have computed what rows need.
- *   _waiting  many stages a launch. Thread blocks draw tiles in the order of the sweep, so that
- *             what a tile waits for is already being computed. They poll the values they need until
- *             these are no longer absent, which all of `out` is before. The order of a row's sum is
- *             fixed.
+ *   (plain)   One launch per stage, one thread block per tile. Earlier launches have computed what
+ *             rows need.
+ *   _waiting  One launch for many stages. Thread blocks draw tiles in the order of the sweep, so
+ *             that what a tile waits for is already being computed. They poll the values that they
+ *             need until none is absent; before the sweep all of `out` is absent. The order of a
+ *             row's sum is fixed.
  *
- * A row is read in steps of DEPTH blocks, of which the first may have fewer. The last blocks, which
- * the row waits for longest, are then one whole step, and nothing has to be read after them. Waiting
+ * A row is read in steps of DEPTH blocks; the first step may have fewer. The last blocks, which the
+ * row waits for longest, are then one whole step, and nothing has to be read after them. Waiting
  * rows load the next step's blocks while they wait.
  *
  *   REAL, HELD  bytes of a real of the vectors and of the factors; COMPLEX: scalar.cuh
  *   BH          height and width of a block        ROWS     of a tile, at most
- *   THREADS     threads a thread block: at least ROWS * BH, or fewer than BH (large blocks)
+ *   THREADS     threads per thread block: at least ROWS * BH, or fewer than BH (large blocks)
  *   DEPTH       blocks of a step                   PANEL    columns of a block of a step
  *   BLOCKS      thread blocks of the plain entries that an SM must be able to hold
  *   AHEAD       1: plain rows load the next step ahead too
@@ -32,8 +33,8 @@
 enum { PANELS = (BH + PANEL - 1) / PANEL };
 
 typedef struct triangular_args {
-    const int *tiles;   /* 4 a tile: its first block (64 bits), its first position, its rows */
-    const int *places;  /* 2 a position: blocks of the row, the matrix's block row */
+    const int *tiles;   /* 4 per tile: its first block (64 bits), its first position, its rows */
+    const int *places;  /* 2 per position: blocks of the row, the matrix's block row */
     const int *columns; /* places */
     const held_scalar *values;
     const held_scalar *inverse; /* up: of the diagonal blocks, in tiles as the values */

@@ -53,8 +53,8 @@ bool tess_step_fuses(const tess_step *step, tess_fused fused)
            !step->transpose && !(fused == TESS_FUSED_HALO && step->w == step->y);
 }
 
-/* A product; its dot in a FINISH, which has a pass for products without a fused form and for
- * several systems that are multiplied together. */
+/* Adds a product, and a FINISH for its dot product. The FINISH has a pass for products without a
+ * fused form, and for several systems that are multiplied together. */
 static tess_status add_apply(tess_ctx *ctx, tess_unit_list *list, const tess_step *step,
                              tess_fused fused)
 {

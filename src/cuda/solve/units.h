@@ -29,7 +29,7 @@ typedef enum tess_unit_kind {
 
 typedef struct tess_unit {
     tess_unit_kind kind;
-    const tess_step *step;  /* for which its time is counted */
+    const tess_step *step;  /* that its time is counted for */
     tess_pass_kernel *pass; /* PASS; FINISH: the dot product, where no fused product left it */
     cu_function function;
     bool sums;                     /* APPLY, FINISH: the product leaves partial sums */
@@ -45,7 +45,7 @@ typedef struct tess_unit_list {
     struct tess_unit_list *next;
     tess_ctx *ctx; /* the steps may be gone before the list */
     const tess_steps *steps;
-    int imaginary; /* from a slot to that of its imaginary part; 0: the system is real */
+    int imaginary; /* from a slot's real part to its imaginary part; 0: the system is real */
     tess_unit *units;
     int64_t count, capacity;
     int *programmes;
@@ -55,14 +55,19 @@ typedef struct tess_unit_list {
     int between_count;
 } tess_unit_list;
 
-/* Products that leave the parts of their dots w . y. On one of several parts these are the parts of
- * w . y before the halo is added, which can be completed unless w is y. */
+/* Which products leave the partial sums of their dot product w . y.
+ *
+ *     NONE  none
+ *     ALL   all
+ *     HALO  all but those where w is y. With several parts the partial sums are those of w . y
+ *           before the halo is added to y. Where w is y they cannot be completed afterwards.
+ */
 typedef enum tess_fused { TESS_FUSED_NONE, TESS_FUSED_ALL, TESS_FUSED_HALO } tess_fused;
 
-/* Fills a list that has its steps and `imaginary`. `iteration`: the list ends one, and stops are
- * looked at. */
+/* Fills a list that has its steps and `imaginary`. `iteration`: the list is one iteration, and its
+ * last programme looks at the stops. */
 tess_status tess_units_build(tess_unit_list *list, tess_fused fused, bool iteration,
                              const tess_stop *stops, int stop_count);
 bool tess_step_fuses(const tess_step *step, tess_fused fused);
-/* All but the list itself and what is on the device. */
+/* Frees all but the list itself and what is on the device. */
 void tess_units_free(tess_unit_list *list);
