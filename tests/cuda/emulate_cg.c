@@ -76,7 +76,8 @@ static void algorithm_1_solves_and_stops(void **state)
     for (int64_t i = 0; i < A->rows; i++)
         true_rr += (rhs[i] - left[i]) * (rhs[i] - left[i]);
     assert_true(fabs(sqrt(true_rr) - sqrt(rr)) < 1e-11);
-    /* CG1 once; CG3 and CG4 an iteration, CG5 but in the last; two launches a reduction. */
+    /* Launches: CG1 once, CG3 and CG4 in every iteration, CG5 in all but the last, two per
+     * reduction. */
     assert_int_equal(h.launches[0], 1);
     assert_int_equal(h.launches[2], iterations);
     assert_int_equal(h.launches[3], iterations);
@@ -98,8 +99,8 @@ static void algorithm_1_solves_and_stops(void **state)
     tess_matrix_destroy(A);
 }
 
-/* Vector v is 2^v everywhere: a sum says which ones were read. A fixed grid and one with a thread
- * an element read the same. */
+/* Every entry of vector v is 2^v, so that a sum tells which vectors were read. A fixed grid and a
+ * grid with one thread per element read the same. */
 static void load_reads_each_vector_once(void **state)
 {
     (void)state;
