@@ -37,6 +37,22 @@ static void an_unknown_gpu_has_mu_by_its_threads_and_nu_by_its_memory(void **sta
     tess_model_destroy(model);
 }
 
+/* Eq. 4 on the paper's own GPU: the GTX280's 30 multiprocessors hold 1024 threads each, and Figure
+ * 5 has mu = 17.9 and sigma = 1.5. The GPU that stands in follows eq. 4 and 5 with other threads.
+ */
+static void the_papers_gpu_has_the_papers_mu(void **state)
+{
+    tess_device gtx280 = {.gpu_threads = 30 * 1024};
+    tess_model *model = of_gpu(state);
+    tess_sigmoid *average = &model->curves[0].average;
+    average->mu = log2(8 * model->gpu_threads);
+    average->sigma = (average->mu - log2(model->gpu_threads)) / 2;
+    tess_model_stand_in(model, &gtx280);
+    assert_true(fabs(average->mu - 17.9) < 0.05);
+    assert_true(fabs(average->sigma - 1.5) < 0.05);
+    tess_model_destroy(model);
+}
+
 static void what_a_driver_does_not_say_changes_nothing(void **state)
 {
     tess_device device = {.model = "cuda, unknown, 0 SMs"};
@@ -235,6 +251,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_unknown_gpu_has_mu_by_its_threads_and_nu_by_its_memory),
+        cmocka_unit_test(the_papers_gpu_has_the_papers_mu),
         cmocka_unit_test(what_a_driver_does_not_say_changes_nothing),
         cmocka_unit_test(a_cpu_goes_with_its_threads),
         cmocka_unit_test(a_scale_divides_times_where_it_was_measured),
