@@ -1,7 +1,7 @@
 /* The vector operations of paper 004's conjugate gradients (Algorithm 1, Table 2): five kernels and
  * a reduction, as the paper divides them. Each product that a dot needs is written to memory and
  * added up by the reduction: an iteration moves 20 vectors and three reductions beside A. The
- * solver's own passes (src/cuda/solve) move 11; these are for comparison.
+ * solver's own passes (src/cuda/solve) move 12, c counted as here; these are for comparison.
  *
  *     kernel    reads           writes               vectors
  *     cg1       r b c           r w v p t s          9         once
