@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""docs/performance/choices.md: what plans take that measure nothing, at every block size.
+"""docs/performance/choices.md: what plans that measure nothing take, at every block size.
 
     bench/choices.py measure TESSERA --results FILE [--device cuda] [--seconds N] [--blocks 1-64] [--types f64,f32] [--matrices DIR] [--drawn SEED]
     bench/choices.py held TESSERA --results FILE [--device profile:h200] [--seconds N]
@@ -8,15 +8,15 @@
 
 `measure` runs `tessera bench --few` on 27- and 7-point stencils and on patterns of --matrices with every entry made a block. All
 kernels of a case are timed in turn in one process; the one that the estimate takes is compared with the fastest. It adds to FILE what
-is not yet in it and stops after N seconds: every block size comes once before any comes twice. A case that seems to lose more than 3 % is
+is not yet in it and stops after N seconds. Every block size comes once before any comes twice. A case that seems to lose more than 3 % is
 measured again with five times as many rounds, and the second measurement counts. With --drawn, block sizes, shapes, precisions and sizes
 are drawn at random instead: stencils, columns anywhere, rows of very different lengths, patterns.
 
-`held` takes one calibrated block size after the other out of the profile and asks the model that is left for it. What it would take is
-priced by the whole profile. Nothing runs on the device: any machine will do.
+`held` takes one calibrated block size after the other out of the profile, and asks the remaining model for that block size. Its choice is
+priced by the whole profile. Nothing runs on the device, so that any machine will do.
 
-`replay` asks the model as it is now what it takes in each case of FILE, and prices that by the times in FILE: whether a change of the
-model or of a kernel's own parameters is for the better is seen without the device. The page has its result beside what was measured.
+`replay` asks the present model for its choice in each case of FILE, and prices that choice by the times in FILE. So a change of the model
+or of a kernel's own parameters is judged without the device. The page has the result beside the measured one.
 """
 import argparse
 import datetime
@@ -36,7 +36,7 @@ BYTES = {"cuda": 3e8, "cpu": 4e8}  # that a product moves
 SECONDS = {"cuda": 0.004, "cpu": 0.016}  # a round
 COMBINATIONS = [("27 points", "f64"), ("7 points", "f32"), ("7 points", "f64"), ("27 points", "f32")]
 NOTES = os.path.join(ROOT, "bench", "results", "choices-notes.md")  # ends the page
-PATTERNS, PATTERN_BYTES = 8, (1e5, 1.5e6)  # so many files of these sizes
+PATTERNS, PATTERN_BYTES = 8, (1e5, 1.5e6)  # the number of files, and their sizes in bytes
 HELD_BYTES = 1.5e8
 DOUBTED = 3  # percent: the fastest of thirty is often the luckiest, so a case that loses more is measured again
 
@@ -54,7 +54,7 @@ def blocks_of(text):
 
 
 def spread(blocks):
-    """Neighbours far apart: whatever time there is covers the whole range."""
+    """The block sizes with neighbours far apart, so that a run of any length covers the whole range."""
     return [b for start in range(7) for b in blocks[start::7]]
 
 
@@ -64,7 +64,7 @@ def stencil(shape, b, real, target):
 
 
 def patterns(directory):
-    """Files of middling size, from the smallest to the largest of them."""
+    """Files of medium size, spread evenly from the smallest to the largest."""
     found = sorted((os.path.getsize(p), p) for p in glob.glob(os.path.join(directory, "*.mtx*"))) if directory else []
     found = [p for size, p in found if PATTERN_BYTES[0] <= size <= PATTERN_BYTES[1]]
     return found[::max(1, len(found) // PATTERNS)][:PATTERNS]
@@ -175,7 +175,7 @@ def predicted(args, source, real, model):
 
 
 def without(profile, b):
-    """The profile less everything of one block size."""
+    """The profile without anything of one block size."""
     made = json.loads(json.dumps(profile))
     for model in made["devices"].values():
         for table in ("curves", "extras"):
@@ -266,7 +266,7 @@ def measured_section(data):
 
 
 def replayed_section(data):
-    """What the model of today takes in the recorded cases."""
+    """What the present model takes in the recorded cases."""
     entries = [e for e in data["cases"].values() if "now_name" in e]
     changed = [e for e in entries if e["now_name"] != e["taken_name"]]
     seen = [dict(e, taken=e["now"]) for e in entries if e["now"]]

@@ -2,7 +2,7 @@
  *
  *     tessera_bench_cpu_spmv [stencil7|stencil27|powerlaw|...] [megabytes] [threads] [b ...]
  *
- * One line a block size: the ceiling in GB/s, then for every kernel its GB/s and its share of the
+ * One line per block size: the ceiling in GB/s, then for every kernel its GB/s and its share of the
  * ceiling, medians over interleaved rounds. */
 #include <math.h>
 #include <string.h>
@@ -53,7 +53,7 @@ static void bench(tess_ctx *ctx, tess_device *device, const char *kind, double m
         check(ctx, tess_cpu_read_ceiling(device, bytes, &ceilings[round]));
         for (int i = 0; i < count; i++) {
             for (int pass = 0; pass < 3;
-                 pass++) /* data that the read ceiling evicted return to the cache */
+                 pass++) /* brings data back that the read ceiling evicted */
                 check(ctx, tess_spmv(plans[i], 1, x, 0, y));
             double start = tess_seconds();
             for (int pass = 0; pass < passes; pass++)

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Every page of docs/performance that a GPU has numbers on, measured in one go.
+"""Measures every page of docs/performance that has numbers of a GPU, in one run.
 
     bench/device.py --name h200 --build build --matrices DIR --seconds 1200
     bench/device.py --list
     bench/device.py --name h200 --only multigrid,parts
 
 Each step is the program that measures one page. It gets the seconds that the list says, times --scale, and is stopped after
-them: most steps then keep what they have measured. Steps run in the order of the list until --seconds are over; what was left out
-is said at the end, and the exit status is 1. The pages themselves are written where they can be looked at:
+them: most steps then keep what they have measured. Steps run in the order of the list until --seconds are over. Steps that were left out
+are named at the end, and the exit status is 1. The pages are written afterwards, on any machine:
 `bench/device.py --pages`. Standard library only.
 """
 import argparse
@@ -52,7 +52,7 @@ def build(directory, steps):
 
 
 def run_step(words, seconds, log):
-    """0, or why the step did not end well."""
+    """Returns 0, or why the step failed."""
     with open(log, "w") as out:
         try:
             code = subprocess.run([sys.executable, "-u", *words], cwd=ROOT, stdout=out, stderr=subprocess.STDOUT,

@@ -91,7 +91,7 @@ def quantiles(values, steps=10):
 
 
 def speeds(title, panels, across="block size b, for b × b blocks", up="GB/s"):
-    """A panel a machine, a matrix or a solver, three in a row: {"title", "sizes", "series": {name: [speed or None]}}, and
+    """One panel per machine, matrix or solver, three in a row: {"title", "sizes", "series": {name: [speed or None]}}, and
     "ceiling": [speed] where there is one. The first name of the first panel is ours."""
     names = list(dict.fromkeys(name for p in panels for name in p["series"]))
     assert len(names) <= len(SERIES), f"{len(names)} series, {len(SERIES)} colours"

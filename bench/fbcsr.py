@@ -195,7 +195,7 @@ def measure(options):
     start = time.monotonic()
     command = [options.program] + (["--describe"] if options.describe else []) + [options.device, str(options.megabytes)] + inputs(options)
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    for line in process.stdout:  # one a matrix, as they are done
+    for line in process.stdout:  # one line per matrix, as they are done
         case = json.loads(line)
         case.update(input=label(case["input"]), device=options.device, date=time.strftime("%Y-%m-%d"),
                     megabytes=options.megabytes)
@@ -229,7 +229,7 @@ def summary(case):
 
 
 def of_the_timed(case, form):
-    """Whether the results say what is stored of the form that is timed: those of a GPU did not once."""
+    """Returns whether the results describe the form that is timed: older results of a GPU do not."""
     return form in case and ("format" in case[form] or not case["device"].startswith("cuda"))
 
 
@@ -239,7 +239,7 @@ def shapes(case, form="fbcsr"):
 
 
 def claimed(cases):
-    """The cases that the format is for, and how to call them: all with shapes where it is not known what is stored."""
+    """The cases that the format is for, and their name. All cases with shapes, if it is not known what is stored."""
     if not any(of_the_timed(c, "fbcsr") for c in cases):
         return [c for c in cases if speedup(c, "csr")], "With shapes"
     return [c for c in cases if of_the_timed(c, "fbcsr") and c["fbcsr"]["share"] >= 0.6 and c["fbcsr"]["fill"] >= 0.75
@@ -268,7 +268,7 @@ def rows_of(cases, gpu):
 
 
 def of_splits(cases):
-    """Paper 001's form: over CSR, and over slices on the same matrix."""
+    """The ratios of paper 001's form: to CSR, and to slices on the same matrix."""
     timed = [c for c in cases if speedup(c, "csr", "splits")]
     if not timed:
         return "Splits, a kernel a shape, have not been timed yet.\n"
@@ -319,7 +319,7 @@ def section(name, document):
 
 
 def picture(documents):
-    """A panel a machine: from the matrix that gains least to the one that gains most."""
+    """One panel per machine, from the matrix that gains least to the one that gains most."""
     names = {"csr": "over our CSR", "bsr": "over the best BSR", "cusparse_csr": "over cuSPARSE's CSR"}
     panels = []
     for machine, document in documents.items():

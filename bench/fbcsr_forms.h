@@ -1,5 +1,5 @@
-/* The forms in which a matrix with shapes is kept, and what of it is stored how: fbcsr, which is
- * splits on a CPU and slices on a GPU, and on a GPU splits too. */
+/* The forms in which a matrix with shapes is stored, and what each form stores: fbcsr, which is
+ * splits on a CPU and slices on a GPU, and `splits` on a GPU. */
 #ifndef TESSERA_BENCH_FBCSR_FORMS_H
 #define TESSERA_BENCH_FBCSR_FORMS_H
 
@@ -18,7 +18,7 @@ typedef struct fbcsr_form {
 
 /* Chooses shapes, makes the form and describes it. */
 tess_status fbcsr_form_describe(const tess_matrix *A, bool gpu, fbcsr_form *F);
-/* csr: bytes of CSR, which are the form's where nothing is extracted. */
+/* csr: bytes of CSR, which the form also has if nothing is extracted. */
 json_t *fbcsr_form_json(const fbcsr_form *F, const tess_matrix *A, json_int_t csr);
 
 #endif

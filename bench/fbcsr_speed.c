@@ -113,8 +113,8 @@ static tess_status open_cusparse(trial *T)
     return status == TESS_ERR_MEMORY ? status : TESS_OK; /* it does not apply */
 }
 
-/* Whether a candidate is tried. On a GPU each needs a conversion, so only kernels are tried that
- * were the fastest on some of the matrices, the last two of them where rows are long. */
+/* Returns whether a candidate is tried. On a GPU each needs a conversion, so only kernels are tried
+ * that were the fastest on some of the matrices, the last two of them where rows are long. */
 static bool worth_trying(const tess_candidates *list, int64_t at, bool gpu, const tess_matrix *A)
 {
     static const char *const known[] = {"sliced", "multi_row", "warp_row", "by_block"};

@@ -3,7 +3,7 @@
 
     bench/multigrid.py --name MACHINE [--bin DIR] [--device cuda] [--sizes 24,40,64,100] [--rounds N]     measures, then writes the page
     bench/multigrid.py              only the page, from bench/results/multigrid-*.json and solve-*.json
-    bench/multigrid.py --check      says whether the page is what the results say
+    bench/multigrid.py --check      checks that the page is made from the results
 
 Solvers of one size take turns: each is run once to compile its kernels and to find its plans, then --rounds times. All runs but
 the first are kept, in bench/results/multigrid-MACHINE.json, which is written after every size. Standard library only.
@@ -47,7 +47,7 @@ class Bench:
         self.environment = dict(os.environ, TESSERA_WISDOM=os.path.join(folder, "wisdom.json"))
 
     def output(self, program, *words, folder=None):
-        """What a program prints; "" and a message where there is no such program or it fails."""
+        """The output of a program; "" and a message if there is no such program or it fails."""
         folder = folder or self.options.bin
         command = [os.path.join(folder, program), *words]
         if not os.path.exists(command[0]):
@@ -64,7 +64,7 @@ class Bench:
         return json.loads(self.output("tessera", "bench", "gen:stencil7:n=4,b=3", "--device", self.options.device, "--json", *few))["machine"]
 
     def solve(self, given, solver, *words):
-        """The report of a solve, be it solved or not; None where there is none."""
+        """The report of a solve, converged or not; None if there is none."""
         method, pc = solver.split(":pc=")
         text = self.output("tessera", "solve", given, "--device", self.options.device, "--method", method, "--pc", pc, "--json", *words)
         if text.startswith("{"):
@@ -90,7 +90,7 @@ class Bench:
         return [case for case in cases.values() if case["runs"]]
 
     def iteration_seconds(self, given, solver):
-        """Of every round what an iteration takes after the solve's start."""
+        """The time of an iteration in every round, without the solve's start."""
         found = []
         for _ in range(self.options.rounds):
             runs = [self.solve(given, solver, "--options", f"max={most},tol=1e-30") for most in (FEW, MANY)]
@@ -122,7 +122,7 @@ class Peer:
             self.runs += [run] if counted else []
 
     def reports(self):
-        """Its report with the times of every round, in a list; an empty one without it."""
+        """AMGCL's report with the times of every round, in a list; an empty list without AMGCL."""
         seconds = {key: [run[key][0] for run in self.runs] for key in ("setup_seconds", "solve_seconds")}
         return [{**self.runs[-1], "input": self.given, **seconds}] if self.runs else []
 
@@ -167,7 +167,7 @@ def measure(options):
 # ---- What a hierarchy's description says ----
 
 def phases(text):
-    """{phase: ms} of `set-up 15 ms: plans of A 1, diagonal 1 …`; phases below half a millisecond are not there."""
+    """{phase: ms} of `set-up 15 ms: plans of A 1, diagonal 1 …`, which has no phases below half a millisecond."""
     line = re.search(r"^set-up \d+ ms: (.*)$", text, re.M)
     return {name: int(ms) for name, ms in re.findall(r"([^,]+?) (\d+)(?:, |$)", line[1])} if line else {}
 
@@ -259,7 +259,7 @@ def edge(given):
 
 
 def median(case, key):
-    """Of the runs that have this number: a residual that is none is null."""
+    """The median of the runs that have this number: a missing residual is null."""
     return statistics.median([run[key] for run in case["runs"] if run[key] is not None] or [float("nan")])
 
 
@@ -271,7 +271,7 @@ def spread(case, key, goal=None):
 
 
 def iterations(case, most=None):
-    """One number where all runs agree; a run that was not solved is a miss."""
+    """One number if all runs agree. A run that was not solved is a miss."""
     counts = sorted({run["iterations"] for run in case["runs"]})
     reasons = sorted({run["reason"] for run in case["runs"] if not run["solved"]})
     text = "–".join(str(count) for count in dict.fromkeys((counts[0], counts[-1])))

@@ -7,8 +7,8 @@
  * the device, the median microseconds of a product and of an iteration of the solver, both relative
  * to the first device, the error of a product against the reference backend's over the largest
  * element, and the true residual. Vectors of products are in the parts' memory;
- * BATCH products are put one behind the other before the clock is read. A solve is that of a solver
- * that has solved the same system before.
+ * BATCH products are queued before the clock is read. A solve is timed with a solver that has
+ * solved the same system before.
  */
 #include <math.h>
 #include <string.h>

@@ -7,9 +7,9 @@
     ./run bench-parts --cpu NAME --cuda NAME      both: the model's table for cpu:1,1, MPI ranks and cuda:0,0
     bench/parts.py                                the page alone, from bench/results/parts-*.json
 
-On a CPU, `tessera_bench_ranks` runs four ways in turns in one MPI program: one process with a thread a core, one process with
-a part a core, a rank a core, and PETSc's MPIBAIJ on the same ranks. Medians count, every result is verified, and a ratio
-is of times in one run. --calibrate measures the performance model of this machine first, some minutes more, and keeps it in
+On a CPU, `tessera_bench_ranks` runs four ways in turns in one MPI program: one process with one thread per core, one process with
+one part per core, one rank per core, and PETSc's MPIBAIJ on the same ranks. Medians count, every result is verified, and ratios are
+of times in one run. --calibrate measures the performance model of this machine first, some minutes more, and keeps it in
 build/parts for later runs; without it the model that is built in for the most similar machine stands in. Standard library
 only."""
 import argparse
@@ -39,13 +39,13 @@ FEW, MANY = 50, 450  # iterations of a GPU's solves, none of which may end befor
 
 
 def model_cases(small, large):
-    """Stencils of 1 x 1 to 8 x 8 blocks whose products move about so many bytes; 0: none of that size."""
+    """Stencils of 1 x 1 to 8 x 8 blocks whose products move about the given bytes; 0: none of that size."""
     kinds = [(7, small), (7, large), (27, large)]
     return [f"gen:stencil{points}:n={box(points, b, size)},b={b}" for b in (1, 2, 4, 8) for points, size in kinds if size]
 
 
 def environment(**more):
-    """Wisdom and model of this bench's own."""
+    """The environment with this bench's own wisdom and model."""
     return {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
             "TESSERA_WISDOM": os.path.join(KEPT, "wisdom.json"), **more}
 
@@ -62,7 +62,7 @@ def tessera(options, *words, **more):
 
 
 def prepare(options, device):
-    """A model of the device, and no wisdom of an earlier run."""
+    """Provides a model of the device, and removes the wisdom of earlier runs."""
     os.makedirs(KEPT, exist_ok=True)
     wisdom, model = os.path.join(KEPT, "wisdom.json"), os.path.join(KEPT, "model.json")
     if os.path.exists(wisdom):
@@ -75,7 +75,7 @@ def prepare(options, device):
 
 
 def scaling(options):
-    """Strong and weak scaling to 1024 devices, by the model alone: a machine that need not be here."""
+    """Strong and weak scaling to 1024 devices, by the model alone, on any machine."""
     found = {}
     for title, words in (("an H200 a part", ["--device", "profile:h200"]),):
         p = tessera(options, "predict", "gen:stencil27:n=80,b=3", *words, "--devices", "1024", "--link", "200", "--latency", "5")
@@ -123,14 +123,14 @@ def measure_cpu(options):
 # ---- One GPU as several devices ----
 
 def on_parts(options, case, spec, rounds, names):
-    """What `tessera_bench_parts` says of each device."""
+    """The output of `tessera_bench_parts` for each device."""
     command = [os.path.join(options.bin, "tessera_bench_parts"), case, spec, str(rounds), *names]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, env=environment())
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
 def between(few, many):
-    """Seconds of an iteration: a long solve less a short one, as a solve has a beginning and an end too."""
+    """Seconds of an iteration: a long solve less a short one, so that start and end of a solve do not count."""
     did = many["iterations"] - few["iterations"]
     return 1e-6 * (many["iteration"] * many["iterations"] - few["iteration"] * few["iterations"]) / did if did > 0 else None
 

@@ -5,7 +5,7 @@ usage: python.py [--name MACHINE [--device cpu|cuda] [--megabytes 64] [--rounds 
 
 Libraries that are not there are left out by name. Every library's product is compared with SciPy's
 before it is timed. The libraries take turns in every round, and the least time of a product is kept: a
-busy machine only adds. On the CPU a turn begins with a pause, as threads of other libraries wait by spinning for some
+busy machine only adds time. On the CPU a turn begins with a pause, as threads of other libraries wait by spinning for some
 time, and a call that does not count. With OMP_NUM_THREADS=1 on the CPU it is CPU time. Writes bench/results/python-NAME.json,
 docs/performance/python.md and its picture; without --name, only these, from the results that are there. Run from a source tree
 with TESSERA_LIBRARY=.../libtessera.so and PYTHONPATH=python."""
@@ -123,7 +123,7 @@ def finisher(device):
 
 
 def seconds(call, finish, count):
-    """CPU time where there is one thread on the CPU, as other processes do not count."""
+    """CPU time if one thread runs on the CPU, so that other processes do not count."""
     clock = time.process_time if os.environ.get("OMP_NUM_THREADS") == "1" else time.perf_counter
     finish()
     begun = clock()
@@ -161,7 +161,7 @@ def contest(options, b, missing):
 
 
 def picture(documents):
-    """A panel a machine: the bytes of the values over the time."""
+    """One panel per machine: the bytes of the values over the time."""
     panels = []
     for data in documents:
         names = [n for n in PEERS[data["kind"]] if any(n in r["seconds"] for r in data["results"])]

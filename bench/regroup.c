@@ -117,7 +117,7 @@ static double predicted(tess_ctx *ctx, tess_plan *plan)
     return info.predicted_seconds;
 }
 
-/* Of the passes over x and y; 0: there are none. */
+/* Bytes of the passes over x and y; 0: there are none. */
 static double permuted(tess_ctx *ctx, tess_plan *plan)
 {
     tess_plan_info info;
@@ -125,19 +125,19 @@ static double permuted(tess_ctx *ctx, tess_plan *plan)
     return info.permuted_bytes;
 }
 
-/* Of all threads of this process, since then: other processes do not count. */
+/* Processor seconds of all threads of this process since `since`: other processes do not count. */
 static double cpu_seconds(clock_t since)
 {
     return (double)(clock() - since) / CLOCKS_PER_SEC;
 }
 
-/* Of f64 blocks and their columns. */
+/* Bytes of f64 blocks and their columns. */
 static double block_bytes(int64_t blocks, int32_t b)
 {
     return (double)blocks * (8.0 * b * b + 4);
 }
 
-/* One numbering. `natural` has the blocks in their own order. */
+/* Compares the plans in one numbering. `natural` has the blocks in their own order. */
 static json_t *compare(comparison *c, const tess_matrix *natural, const tess_matrix *A,
                        const int64_t *perm, const char *how)
 {

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Writes docs/performance/cpu.md from bench/results/cpu-*.json, one section a machine, a page a GPU
-from every other file there (report_cuda.py), their pictures and the README's; pages of solvers are report_solve.py's,
-those of the tuner tuning.py's. With --check nothing is written: the exit status is 1 where a page is not what the
-results say.
+"""Writes docs/performance/cpu.md from bench/results/cpu-*.json, one section per machine, one page per GPU
+from every other file there (report_cuda.py), their pictures and the README's. report_solve.py writes the pages of
+solvers, tuning.py that of the tuner. With --check nothing is written: the exit status is 1 if a page differs from
+what the results give.
 
 Standard library only. Pages and pictures hold nothing that is not in the JSON files.
 """
@@ -49,7 +49,7 @@ def share(result):
 
 
 def half_stored(result):
-    """Whether the storage has only the upper half of a symmetric matrix: such storage is compared by itself."""
+    """Returns whether the storage has only the upper half of a symmetric matrix. Such storage is compared by itself."""
     return result["format"] == "symmetric" or result["kernel"] == "sbaij"
 
 
@@ -58,7 +58,7 @@ def full(case, peers):
 
 
 def chosen(case):
-    """The first of full storage: results are in the order of a plan's preference."""
+    """The first result of full storage: results are in the order of a plan's preference."""
     return next(iter(full(case, False)), None)
 
 
@@ -67,7 +67,7 @@ def peer_name(result):
 
 
 def ours_and_best_peer(cases):
-    """One row a block size, and the geometric mean of the ratios for b >= 2."""
+    """One row per block size, and the geometric mean of the ratios for b >= 2."""
     rows, ratios = [], []
     for case in cases:
         mine, best, peer = chosen(case), fastest(full(case, False)), fastest(full(case, True))
@@ -153,7 +153,7 @@ PARTS = {"stencil7": "7-point stencil", "stencil27": "27-point stencil", "powerl
 
 
 def by_library(cases):
-    """GB/s of the chosen kernel and of each library's best storage: what draw.speeds takes."""
+    """GB/s of the chosen kernel and of each library's best storage, as draw.speeds takes them."""
     names = sorted({r["peer"] for c in cases for r in full(c, True)})
     series = {"Tessera": [chosen(c)["GBps"] if chosen(c) else None for c in cases]}
     for name in names:
@@ -246,7 +246,7 @@ def front_picture(documents, gpus):
 
 
 def pages():
-    """{path: text} of all that there is to write."""
+    """{path: text} of all files to write."""
     results = os.path.join(ROOT, "bench", "results")
     folder = os.path.dirname(PAGE)
     found = {os.path.basename(path)[:-len(".json")]: load(path) for path in sorted(glob.glob(os.path.join(results, "*.json")))}

@@ -1,4 +1,4 @@
-"""What the suites and their pages have in common: inputs, files of results, picking results, tables."""
+"""Shared by the suites and their pages: inputs, files of results, picking results, tables."""
 import json
 import math
 import os
@@ -51,7 +51,7 @@ def slug(machine):
 
 
 def load(path, otherwise=None):
-    """The document in a file of results; `otherwise` where there is no file."""
+    """The document in a file of results; `otherwise` if there is no file."""
     if otherwise is not None and not os.path.exists(path):
         return otherwise
     with open(path, encoding="utf-8") as file:
@@ -59,7 +59,7 @@ def load(path, otherwise=None):
 
 
 def save(path, document):
-    """Writes the file at once: a reader sees the old one or the new one."""
+    """Replaces the file in one step: a reader sees the old file or the new one."""
     os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
     with open(path + ".new", "w", encoding="utf-8") as file:
         json.dump(document, file, indent=1)

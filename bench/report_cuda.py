@@ -1,7 +1,7 @@
 """docs/performance/NAME.md and its picture from bench/results/NAME.json of a GPU: no number is typed by hand.
 
-The goals of the page are data here (goal_of, GOALS), and what did not reach them is listed by the
-page itself, judged on the kernel that a plan chooses without measuring.
+The goals of the page are data here (goal_of, GOALS). The page lists the cases that did not reach them,
+judged by the kernel that a plan chooses without measuring.
 """
 import draw
 from report_common import fastest, geometric_mean, good, share, table
@@ -72,7 +72,7 @@ PLAIN = {"sigma=1", "lambda=0", "panels=1", "V=1", "xv=1", "tpr=1"}
 
 
 def kernel_name(result):
-    """Without the parameters of `sliced` that change nothing at this value."""
+    """The kernel's name without parameters of `sliced` at values that change nothing."""
     params = [p for p in result["params"].split(",") if p and p not in PLAIN]
     return f"`{result['kernel']} {','.join(params)}`" if params else f"`{result['kernel']}`"
 
@@ -97,7 +97,7 @@ def case_name(case):
 
 
 def is_of_run(document, case):
-    """Whether the case is of the run that the page is of. Cases without a revision are."""
+    """Returns whether the case belongs to the page's run. Cases without a revision do."""
     return case["case"].get("revision") in (None, document.get("revision"))
 
 
@@ -107,7 +107,7 @@ def ratio_of(case, without=()):
 
 
 def comparison(cases, labelled=False):
-    """One row a case: the chosen kernel, the best of ours, the best of cuSPARSE."""
+    """One row per case: the chosen kernel, the best of ours, the best of cuSPARSE."""
     rows = []
     for case in cases:
         mine, best, peer = chosen(case), fastest(good(case, False)), fastest(good(case, True))
@@ -128,7 +128,7 @@ def mean_ratio(cases, without=()):
 
 
 def by_pattern(cases):
-    """One row a pattern: of every block size the megabytes, the share of the read ceiling and the ratio."""
+    """One row per pattern: for every block size the megabytes, the share of the read ceiling and the ratio."""
     sizes, rows = sorted({c["case"]["b"] for c in cases}), []
     for label in dict.fromkeys(c["case"]["label"] for c in cases):
         row = [label]
@@ -219,7 +219,7 @@ def reasons(cases):
 
 
 def shortfalls(document):
-    """(number of goals judged, what did not reach them)."""
+    """(number of goals judged, the cases that did not reach them)."""
     judged, missed = 0, []
     cases = document["cases"]
 
@@ -258,7 +258,7 @@ def worst(cases, value):
 
 
 def bars(document):
-    """One row a goal: what was asked for, the worst that was seen, where."""
+    """One row per goal: the goal, the worst case's value, and the case."""
     cases, rows = document["cases"], []
 
     def of_read(case):
@@ -323,7 +323,7 @@ def facts(document):
 
 
 def left_out(cases):
-    """The cases by name, or where there are many, how many of each part."""
+    """The cases by name or, if there are many, how many of each part."""
     if len(cases) <= 12:
         return ", ".join(map(case_name, cases))
     parts = [c["case"]["part"] for c in cases]

@@ -11,7 +11,7 @@ from report_common import load, table, write_or_check
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PAGE = os.path.join(ROOT, "docs", "performance", "parts.md")
 PLOT = os.path.join(ROOT, "docs", "performance", "plots", "parts.svg")
-GOALS = {2: 1.10, 4: 1.20}  # an iteration on so many parts of one GPU, to one part
+GOALS = {2: 1.10, 4: 1.20}  # goals: an iteration on this many parts of one GPU, to one part
 # Paper 004, Table 6: mean relative error and variance by (block size, GPUs), measured on one and two GTX280.
 PAPER = {(1, 1): (0.18, 0.108), (2, 1): (0.12, 0.037), (4, 1): (0.07, 0.008), (8, 1): (0.06, 0.004),
          (1, 2): (0.16, 0.042), (2, 2): (0.14, 0.023), (4, 2): (0.11, 0.012), (8, 2): (0.07, 0.006)}
@@ -47,8 +47,8 @@ def gpu_section(log):
             f"take turns in {log['rounds']} rounds of one run of `tessera_bench_parts`; medians, in µs. Vectors are in the parts' memory. Every product was\n"
             f"compared with the reference backend's. Revision {log['revision']}.\n\n"
             + table(["matrix", "device", "a product", "to one part", "an iteration", "to one part", "goal, at most", "iterations"], rows) +
-            "\nIterations of all parts are one CUDA graph. At 12 288 unknowns launches and the parts' waiting for each other are all of the\n"
-            "time. A product outside a solver is no graph: there its launches are the host's.\n")
+            "\nIterations of all parts are one CUDA graph. At 12 288 unknowns launches, and parts that wait for each other, take all of the\n"
+            "time. A product outside a solver is no graph: the host makes its launches.\n")
 
 
 # ---- Ranks, threads and PETSc ----
@@ -83,7 +83,7 @@ def cpu_section(log):
             + table(["matrix", "MB", "work", *(f"{t}, ms" for t in WAYS.values()), "iterations", "threads / ranks", "threads / parts",
                      "PETSc / ranks"], rows) +
             "\nGoals: ranks and parts at least 0.95 times as fast as threads; CG with block-Jacobi at least 1.5 times as fast as PETSc's;\n"
-            "BiCGSTAB with ILU(0) not slower. What misses its goal is bold. ILU(0) acts on each rank's own rows, for ranks, parts and PETSc.\n"
+            "BiCGSTAB with ILU(0) not slower. Ratios below their goal are bold. ILU(0) acts on each rank's own rows, for ranks, parts and PETSc.\n"
             "Set-up of the preconditioner: " + "; ".join(setup) + ".\n")
 
 
@@ -140,10 +140,10 @@ def model_section(log, title):
     return (f"\n## The model for two parts: {title}\n\n"
             "`tessera predict --devices 2 --shared` beside the measured iteration of CG with a diagonal preconditioner, in the form of paper 004's\n"
             f"Table 6. The model is of {log['model'][0]['model']}{', a stand-in that was measured elsewhere' if stand_in else ''}. Parts of one machine share its memory: together they\n"
-            "compute as fast as one device, and the halo and the sums come on top. The relative error is |predicted / measured − 1|. **Given one**: the same\n"
-            "with the prediction scaled by what one device measured over what was predicted of it, which leaves the error of the parts alone. **Paper**: the\n"
+            "compute as fast as one device, and the halo and the sums come on top. The relative error is |predicted / measured − 1|. **Given one**: the error\n"
+            "of the prediction scaled by measured / predicted of one device, which leaves the error of the parts alone. **Paper**: the\n"
             "errors of the authors' model, on one and two GTX280 and other matrices.\n\n"
-            + table(["block size", "devices", "way", "matrices", "mean rel. error", "variance", "given one: error", "variance", "paper: error", "variance"], by_block) + "\nBy matrix, in µs an iteration:\n\n"
+            + table(["block size", "devices", "way", "matrices", "mean rel. error", "variance", "given one: error", "variance", "paper: error", "variance"], by_block) + "\nBy matrix, in µs per iteration:\n\n"
             + table(["matrix", *(f"{way}: {word}" for way in ways for word in ("predicted", "measured", "error"))], by_matrix))
 
 
@@ -158,8 +158,8 @@ def scaling_section(log):
                 for a, w in zip(s["strong"], s["weak"])]
         text += (f"\n## Predicted: up to 1 024 devices, {title}\n\nNothing here was measured on several devices. `tessera predict {s['input']} --device profile:h200 "
                  f"--devices 1024\n--link {s['link']} --latency {s['latency']}`: an iteration of CG in µs, the matrix in contiguous parts with their real halos, "
-                 f"{s['link']} GB/s between two devices and\n{s['latency']} µs a message. Density d_N of eq. 10 (paper 004): {s['density']:.2f}. Eq. 11 has all of p for every device in place of "
-                 "the halo: x scalars directly\nbetween devices, x n by way of the host. Weak scaling: a matrix of this size on every device.\n\n"
+                 f"{s['link']} GB/s between two devices and\n{s['latency']} µs per message. Density d_N of eq. 10 (paper 004): {s['density']:.2f}. In eq. 11 all of p goes to every device in place of "
+                 "the halo: its scalars once\nif sent directly between devices, once per device by way of the host. Weak scaling: a matrix of this size on every device.\n\n"
                  "![Predicted speed-up and efficiency](plots/parts.svg)\n\n"
                  + table(["devices", "strong", "speed-up", "halo", "sums", "eq. 11, direct", "eq. 11, by the host", "weak", "efficiency"], rows))
         sizes = [a["devices"] for a in s["strong"]]

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Writes docs/performance/solvers.md (CPUs, GPUs), its pictures and solvers-definite.md from bench/results/solve-*.json.
-With --check nothing is written: the exit status is 1 where a page is not what the results say.
+With --check nothing is written: the exit status is 1 if a page differs from what the results give.
 
 Standard library only. The pages hold nothing that is not in the JSON files.
 """
@@ -101,7 +101,7 @@ def by_family(document):
 
 
 def picture(name, document):
-    """Unknowns over the time of set-up and solve, a panel a family and solver."""
+    """Unknowns over the time of set-up and solve, one panel per family and solver."""
     panels = []
     for family, solvers in by_family(document).items():
         for what, cases in solvers.items():
@@ -219,7 +219,7 @@ def generated_tables(document):
 
 
 def collection_page(documents):
-    """A summary a machine, then the generated problems, then a table a method."""
+    """One summary per machine, then the generated problems, then one table per method."""
     text = COLLECTION_INTRO.format(seconds=", ".join(f"{d['seconds']} ({name})" for name, d in sorted(documents.items())))
     for name, document in sorted(documents.items()):
         text += f"\n## {name}, `--device {document['device']}`\n\n{SCHEDULES if document['device'] == 'cuda' else ''}\n"
@@ -231,7 +231,7 @@ def collection_page(documents):
 
 
 def pages():
-    """{path: text} of all that there is to write."""
+    """{path: text} of all files to write."""
     text, made = INTRO, {}
     documents = {os.path.basename(path)[len("solve-"):-len(".json")]: load(path)
                  for path in sorted(glob.glob(os.path.join(RESULTS, "solve-*.json")))}

@@ -3,7 +3,7 @@
 
     bench/spgemm.py --name MACHINE [--build DIR] [--rounds N] [--mkl libmkl_rt.so.3]     measures, then writes the page
     bench/spgemm.py                                        only the page, from bench/results/spgemm-*.json
-    bench/spgemm.py --check                                says whether the page is what the results say
+    bench/spgemm.py --check                              checks that the page is made from the results
 
 Measuring needs NumPy and SciPy; MKL is measured where its library is found (`pip install mkl`), cuSPARSE where CuPy finds a GPU. All libraries get the same arrays and take
 turns. Every product is compared: C x with A (B x) for a random x, and the number of stored blocks. The page needs the standard library only.
@@ -177,7 +177,7 @@ class Mkl:
 # ---- Measuring ----
 
 class Contest:
-    """One case: the same A and B for everybody, and the product to compare with."""
+    """One case: the same A and B for all libraries, and the product to compare with."""
 
     def __init__(self, options, tessera, mkl, cupy, case):
         import numpy

@@ -40,7 +40,7 @@ def make_input(part, b, target):
     if part == "powerlaw":
         rows = int(target / (6 * block_bytes(b) + 4 + 16 * b))
         return f"gen:powerlaw:rows={rows},avg=6,b={b}"
-    if part == "longrow":  # one block a row, and one row that holds as many as all the others
+    if part == "longrow":  # one block per row, and one row that has as many blocks as all others
         rows = int(target / (1.9 * block_bytes(b) + 4 + 16 * b))
         return f"gen:powerlaw:rows={rows},avg=1,b={b},long=1,length={int(rows * 0.9)}"
     points = 7 if part == "stencil7" else 27

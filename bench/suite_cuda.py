@@ -5,8 +5,8 @@
     bench/suite.py --device cuda --name h200 --part stencil27 --b 3
 
 The whole suite starts a new file, so that a page is one run of one revision; with --part or --b a case
-that is run again replaces its earlier result. The file is whole after every case, and cases that found
-no time are listed in it. The page is written from it by report.py.
+that is run again replaces its earlier result. The file is complete after every case, and lists the cases
+that were left out for lack of time. The page is written from it by report.py.
 
 Cases run one after the other: each prepares its matrix with all threads of the host, and two at once take
 longer than one after the other (H200, 16 cores: 10 to 12 s each instead of 3 to 5).
@@ -26,7 +26,7 @@ B_PROMOTED = [3, 7, 16]
 B_SIZES = [3, 8]
 B_FAMILIES = [2, 3, 5, 8, 16, 32, 64]
 B_FAMILIES_IRREGULAR = [2, 3, 8, 16, 32]
-B_FAMILIES_SHARED = [16, 32, 64]  # where row_per_thread has both of its forms
+B_FAMILIES_SHARED = [16, 32, 64]  # block sizes at which row_per_thread has both of its forms
 MEGABYTES = [1, 3, 10, 27, 100, 300, 1050, 2100]
 LARGE, FAMILIES = 1.05e9, 0.3e9  # bytes that a product must move
 SCATTERED = 0.7e9  # the families on random columns: x is more than L2 keeps beside the matrix
@@ -61,12 +61,12 @@ def name_of(path):
 
 
 def planned(b):
-    """The kernel that plans of stencils take, which saves the time of others; None: they take this or that."""
+    """The kernel that plans of stencils take, so that the others need not be timed; None: it differs."""
     return None if b == 1 else "sliced"
 
 
 def all_cases(matrices):
-    """Cases in order of importance: the last ones are left out where time is short."""
+    """Cases in order of importance: the last ones are left out if time is short."""
     large = [case(f"stencil{p}", b, stencil(p, b, LARGE), kernel=planned(b)) for b in B_ALL for p in (27, 7)]
     irregular = [case("powerlaw", b, powerlaw(b, LARGE), kernel="swept" if b <= 3 else "sliced") for b in B_POWERLAW]
     several = [case("spmm8", 3, stencil(27, 3, LARGE), op="spmm:8", kernel=None, peers=False)]
@@ -151,7 +151,7 @@ def is_whole(options):
 
 
 def note_missing(path, wanted, options):
-    """Cases of the page that the file does not have."""
+    """Notes the cases of the page that the file lacks."""
     document = load(path, {"cases": [], "not_measured": []})
     have = [key_of(c["case"]) for c in document["cases"]]
     document["not_measured"] = [key_of(c) for c in wanted if key_of(c) not in have]

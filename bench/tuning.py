@@ -28,7 +28,7 @@ from report_common import current_name, name_of, run
 NOTES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "results", "tuning-notes.md")  # ends the page
 PLOTS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "docs", "performance", "plots")
 BLOCKS = [3, 1, 8, 2, 4, 5, 16, 7, 11, 32]
-TARGET = {"cpu": 80e6, "cuda": 140e6}  # bytes of values: well out of a cache
+TARGET = {"cpu": 80e6, "cuda": 140e6}  # bytes of values: far beyond a cache
 SMALL = {"cpu": 6e6, "cuda": 12e6}
 
 
@@ -71,7 +71,7 @@ def is_naive(c, b):
 
 
 def bench(args, case, kind):
-    """Everything about a case from one process."""
+    """All results of a case, from one process."""
     # A kernel's turn is long beside the products that bring its data back into the cache: a plan is for many products.
     how_long = "0.04" if args.device.startswith("cuda") else "0.15"
     found = run(args.tessera, "bench", case, "--device", args.device, "--seconds", how_long, "--search", "--json",
@@ -81,7 +81,7 @@ def bench(args, case, kind):
 
 
 def price(found, b):
-    """What the choices cost, beside the fastest."""
+    """The times of the choices beside the fastest kernel's."""
     name = lambda c: (c["format"], c["kernel"], c["params"])
     good, search = found["good"], found["search"]
     times = {name(c): c["seconds"] for c in good}
@@ -107,7 +107,7 @@ def pairs_of(listed):
 
 
 def check(found):
-    """How far off the model is, of SpMV and of an iteration of CG."""
+    """The errors of the model for SpMV and for an iteration of CG."""
     first_default = sorted(found["good"], key=lambda c: not c["default"])
     pairs = pairs_of((c, c["predicted_seconds"], c["seconds"]) for c in first_default)
     cg = found["search"]["cg_predicted_seconds"], found["search"]["cg_seconds"]
@@ -160,7 +160,7 @@ def measure(args):
 
 
 def predict(args):
-    """Predictions of the present model beside what was measured, on a device that need not be here."""
+    """Predictions of the present model beside the measured times, on any machine."""
     data = json.load(open(args.results))
     for entry in data["cases"].values():
         if "times" not in entry or not re.search(args.only, f"{entry['shape']}|{entry['b']}"):
@@ -186,7 +186,7 @@ def predict(args):
 
 
 def updates(args):
-    """New values: for each format its fastest kernel's product, and an update of its plan."""
+    """New values: for each format the product of its fastest kernel, and an update of its plan."""
     data = json.load(open(args.results))
     start, done = time.time(), data.setdefault("updates", {})
     for _, shape, b, case in cases(args.device, args.matrices):
@@ -243,7 +243,7 @@ def losses(data):
 
 
 def offsets(data):
-    """How far off each prediction is: matrices down, block sizes across."""
+    """The error of each prediction: one row per matrix, one column per block size."""
     held = [e for e in data["cases"].values() if "check" in e and e["check"]["spmv"]]
     blocks = sorted({e["b"] for e in held})
     of = {(e["shape"], e["b"]): e["check"] for e in held}
@@ -257,7 +257,7 @@ def offsets(data):
 
 
 def update_table(data):
-    """New values: formats across; of each its fastest kernel."""
+    """New values: one column per format, of its fastest kernel."""
     done = data["updates"]
     formats = sorted({f for e in done.values() for f in e["formats"]})
 
@@ -297,7 +297,7 @@ def errors(data):
 
 
 def bars(data):
-    """What was asked for, and whether it holds."""
+    """The goals, and whether they hold."""
     priced = [e["price"] for e in data["cases"].values() if "price" in e]
     checked = [(e["b"], e["check"]) for e in data["cases"].values() if "check" in e]
     rows = []
@@ -326,7 +326,7 @@ def bars(data):
 
 
 def picture(documents):
-    """A panel a machine: from the case that loses least to the one that loses most."""
+    """One panel per machine, from the case that loses least to the one that loses most."""
     panels = []
     for data in documents:
         priced = [e["price"] for e in data["cases"].values() if "price" in e]
@@ -389,7 +389,7 @@ def running(name, run, **matrices):
 
 
 def timing(name, run):
-    """The same for one that measures, as long as it may."""
+    """The same for a command that measures, with a limit of time."""
     command = running(name, run)
     command.add_argument("--seconds", type=float, default=1e9)
     command.add_argument("--revision", help="of what is measured, for the page")

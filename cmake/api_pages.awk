@@ -1,13 +1,13 @@
-# Pages of section 3 of the manual from a public header: a page a function, and one of the header.
+# Makes pages of section 3 of the manual from a public header: one per function, and one of the header.
 #
 #     awk -v out=DIRECTORY -v version=0.2.0 -f api_pages.awk include/tessera/tessera.h
 #
 # A paragraph of the header is what stands between two blank lines: comments, each with the functions
 # below it. Every function of a paragraph gets the whole of it, and the types that it mentions; what
 # is said of an opaque type stands where one is made. A paragraph without a comment takes the one
-# before it. Nothing is said that the header does not say.
+# before it. The pages have no words but the header's.
 
-function bare(line) { # a comment's line without its frame
+function bare(line) { # a comment's line without its delimiters
     sub(/^\/\*+ ?/, "", line)
     sub(/ *\*\/[ \t]*$/, "", line)
     sub(/^ \*( |$)/, "", line)
@@ -89,7 +89,7 @@ function open_unit(text) {
 function add_function(code,    name) {
     name = name_of(code)
     sub(/^TESS_API /, "", code)
-    gsub(/\n         /, "\n", code) # continued lines stand below the first argument again
+    gsub(/\n         /, "\n", code) # indents continued lines to the first argument
     if (!unit_count)
         open_unit("")
     codes[unit_count] = codes[unit_count] code "\n"
@@ -118,7 +118,7 @@ function add_type(code,    name) {
     type_text[name] = unit_count ? texts[unit_count] : ""
 }
 
-# What a comment, a type or a function consists of may take several lines.
+# A comment, a type or a function may take several lines.
 kind == "comment" {
     text = text "\n" bare($0)
     if ($0 ~ /\*\/[ \t]*$/) {
@@ -207,7 +207,7 @@ function write_types(name, file,    code, type, sorted, n, i, j, t) {
     for (type in type_code)
         if (code ~ ("(^|[^a-z0-9_])" type (opaque[type] ? " [*][*]" : "([^a-z0-9_]|$)")))
             sorted[++n] = type
-    for (i = 2; i <= n; i++) # few: by insertion
+    for (i = 2; i <= n; i++) # insertion sort: there are few
         for (j = i; j > 1 && sorted[j - 1] > sorted[j]; j--) {
             t = sorted[j]
             sorted[j] = sorted[j - 1]
@@ -234,7 +234,7 @@ function write_page(name,    file, p, u) {
     if (inherited[p] != "")
         prose(inherited[p], file)
     for (u = 1; u <= units[p]; u++)
-        if (unit_text[p, u] != "" && unit_names[p, u] != "") { # others are of types
+        if (unit_text[p, u] != "" && unit_names[p, u] != "") { # others describe types
             print ".SS " unit_names[p, u] > file
             prose(unit_text[p, u], file)
         }

@@ -1,8 +1,8 @@
-# What `cmake --install` puts where: header, library, CMake package, pkg-config file, pages and
+# What `cmake --install` installs: header, library, CMake package, pkg-config file, pages and
 # examples. All of it may be moved as a whole: paths inside are relative to where the files lie.
 include(CMakePackageConfigHelpers)
 
-# A static library hands its dependencies on to whoever links it.
+# A static library passes its dependencies on to the program that links it.
 if(NOT BUILD_SHARED_LIBS)
   target_link_libraries(tessera PRIVATE
     $<INSTALL_INTERFACE:Threads::Threads> $<INSTALL_INTERFACE:ZLIB::ZLIB>
@@ -12,7 +12,7 @@ endif()
 set(package_directory ${CMAKE_INSTALL_LIBDIR}/cmake/tessera)
 install(TARGETS tessera EXPORT tesseraTargets)
 install(DIRECTORY include/tessera DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} PATTERN tessera_mpi.h EXCLUDE)
-# What needs MPI is a component of its own: who does not ask for it needs none.
+# The targets that need MPI are a component of their own: the other components need no MPI.
 if(TARGET tessera_mpi)
   install(TARGETS tessera_mpi EXPORT tesseraMpiTargets)
   install(TARGETS tessera_mpi_command)
@@ -33,7 +33,7 @@ file(RELATIVE_PATH prefix_from_pc "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
 configure_file(cmake/tessera.pc.in tessera.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/tessera.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
-# What there is to read, with the links between the pages as they are in the sources.
+# The documents. Links between them are those of the sources.
 install(FILES README.md CHANGELOG.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs examples DESTINATION ${CMAKE_INSTALL_DOCDIR})
 

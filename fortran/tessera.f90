@@ -467,8 +467,8 @@ module tessera
     end subroutine
   end interface
 
-  ! Those with text, as C has them: what the wrappers below call. With a null character at the end of
-  ! the text they can be called as well.
+  ! C's own calls with text, which the wrappers below call. A program can call them too, with a null
+  ! character at the end of the text.
   interface
     type(c_ptr) function c_version() bind(c, name="tess_version")
       import
@@ -624,7 +624,7 @@ contains
     end do
   end function
 
-  ! An array of characters of a struct, such as result%text, up to its end.
+  ! The text in a struct's array of characters, such as result%text.
   pure function tess_text(characters) result(string)
     character(kind=c_char), intent(in) :: characters(:)
     character(:), allocatable :: string

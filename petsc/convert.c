@@ -1,5 +1,5 @@
-/* Conversions to and from Tessera's matrices. AIJ is in the middle: what PETSc can make an AIJ
- * matrix of becomes ours by an exchange of operations. */
+/* Conversions to and from Tessera's matrices. AIJ is in the middle: a matrix that PETSc can convert
+ * to AIJ becomes ours when its operations are replaced. */
 #include "plugin.h"
 
 static PetscErrorCode is_parallel(Mat A, PetscBool *parallel)
@@ -16,8 +16,8 @@ static PetscErrorCode is_plain_aij(Mat A, PetscBool *plain)
     PetscFunctionReturn(0);
 }
 
-/* The converter is asked for by its name, as MatConvert would find it:
- * MatConvert itself obeys -matconvert_type, which may have brought us here. */
+/* Calls the converter by the name under which MatConvert finds it. MatConvert itself obeys
+ * -matconvert_type, by which this function may have been called. */
 PetscErrorCode tess_petsc_to_aij(Mat A, Mat *out)
 {
     PetscErrorCode (*converter)(Mat, MatType, MatReuse, Mat *) = NULL;

@@ -46,7 +46,7 @@ static PetscErrorCode preallocate(Mat A, PetscInt d_nz, const PetscInt *d_nnz, P
     PetscFunctionReturn(0);
 }
 
-/* Some of MPIAIJ's functions make a local part anew. */
+/* Some of MPIAIJ's functions replace a local part by a new one. */
 static PetscErrorCode assembly_end(Mat A, MatAssemblyType mode)
 {
     mpi_tessera *m = (mpi_tessera *)A->spptr;
@@ -99,7 +99,7 @@ PetscErrorCode tess_petsc_mpi_adopt(Mat A)
     PetscFunctionReturn(0);
 }
 
-/* The local parts stay ours: whoever is to have plain ones releases them first. */
+/* The local parts stay ours. A caller that needs plain AIJ parts releases them first. */
 PetscErrorCode tess_petsc_mpi_release(Mat A)
 {
     mpi_tessera *m = (mpi_tessera *)A->spptr;

@@ -214,7 +214,7 @@ static PetscErrorCode set_up(PC pc)
 
 /* ---- Application ----------------------------------------------------------------------------- */
 
-/* The same calls of PETSc's on every process, with and without rows: PETSc counts them. */
+/* Makes the same PETSc calls on every process, with rows or without: PETSc counts them. */
 static PetscErrorCode apply_either(PC pc, PetscBool transpose, Vec r, Vec z)
 {
     pc_tessera *p = (pc_tessera *)pc->data;
@@ -234,7 +234,7 @@ static PetscErrorCode apply_either(PC pc, PetscBool transpose, Vec r, Vec z)
                            : tess_pc_apply(p->made, from, to);
     else
         for (PetscInt i = 0; i < rows; i++)
-            to[i] = PETSC_INFINITY; /* there is none, which ends a solver */
+            to[i] = PETSC_INFINITY; /* there is no preconditioner, which ends a solver */
     PetscCall(VecRestoreArrayWrite(z, &to));
     PetscCall(VecRestoreArrayRead(r, &from));
     TessCall(ctx, status);

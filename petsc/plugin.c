@@ -55,7 +55,7 @@ static PetscErrorCode clean_up(void)
     PetscFunctionReturn(0);
 }
 
-/* Processors that this process may run on. */
+/* The number of processors that this process may run on. */
 static int processors(void)
 {
     cpu_set_t set;
@@ -70,7 +70,7 @@ static PetscErrorCode threads_of_process(int *threads)
     PetscMPIInt processes;
 
     PetscFunctionBegin;
-    *threads = 0; /* as it says */
+    *threads = 0; /* the number that OMP_NUM_THREADS gives */
     if (getenv("OMP_NUM_THREADS"))
         PetscFunctionReturn(0);
     PetscCallMPI(
@@ -144,7 +144,8 @@ PetscErrorCode tess_petsc_device(const char *name, const tess_matrix *A, tess_de
 }
 
 /* The plug-in was compiled for real numbers, 32-bit indices and one version's tables of operations.
- * A PETSc of another kind has functions of the same names, so it is asked before any other call. */
+ * A PETSc with other types has functions of the same names, so that its types are checked before
+ * any other call. */
 static PetscErrorCode check_petsc(void)
 {
     size_t index_bytes;
@@ -187,7 +188,7 @@ PetscErrorCode TesseraPetscRegister(void)
     PetscFunctionReturn(0);
 }
 
-/* What PETSc calls in a library that -dll_append names: libtessera_petsc. */
+/* The function that PETSc calls in a library that -dll_append names: libtessera_petsc. */
 PETSC_EXTERN PetscErrorCode PetscDLLibraryRegister_tessera_petsc(void);
 PetscErrorCode PetscDLLibraryRegister_tessera_petsc(void)
 {

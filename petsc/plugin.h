@@ -7,7 +7,7 @@
 #include <petsc/private/matimpl.h>
 #include <tessera/tessera.h>
 
-/* ---- The library's context and devices, one set a process (plugin.c) ------------------------- */
+/* ---- The library's context and devices, one set per process (plugin.c) ----------------------- */
 
 PETSC_INTERN PetscErrorCode tess_petsc_context(tess_ctx **ctx);
 /* The device of that name, opened once. "auto" is chosen for A, on a CPU or a GPU. */
@@ -16,7 +16,7 @@ PETSC_INTERN PetscErrorCode tess_petsc_device(const char *name, const tess_matri
 /* Objects that live in the context. What outlives PetscFinalize keeps it. */
 PETSC_INTERN void tess_petsc_count(int more);
 
-/* A call of the library as PETSc's calls are: its sentence becomes PETSc's error. */
+/* A call of the library in the form of PETSc's calls: its message becomes PETSc's error. */
 #define TessCall(ctx, call)                                                             \
     do {                                                                                \
         tess_status tess_call_ = (call);                                                \
@@ -42,7 +42,7 @@ PETSC_INTERN PetscErrorCode tess_petsc_seq_adopt(Mat A);
 PETSC_INTERN PetscErrorCode tess_petsc_seq_release(Mat A);
 /* The values of A, whose storage is AIJ's, as Tessera's CSR matrix. */
 PETSC_INTERN PetscErrorCode tess_petsc_csr(Mat A, tess_ctx *ctx, tess_matrix **csr);
-/* A's plan with its present values; *plan = NULL where A has no entries. */
+/* A's plan with A's present values. *plan = NULL if A has no entries. */
 PETSC_INTERN PetscErrorCode tess_petsc_plan(Mat A, tess_plan **plan);
 PETSC_INTERN PetscErrorCode tess_petsc_options(Mat A, PetscOptionItems *PetscOptionsObject);
 
@@ -61,7 +61,7 @@ PETSC_INTERN PetscErrorCode tess_petsc_convert_to_aij(Mat A, MatType type, MatRe
 
 /* ---- Products with dense matrices (product.c) ------------------------------------------------ */
 
-/* Composed with our matrices: says how they are multiplied with SEQDENSE and MPIDENSE. */
+/* Composed with our matrices: sets how they are multiplied with SEQDENSE and MPIDENSE. */
 PETSC_INTERN PetscErrorCode tess_petsc_product_seq(Mat C);
 PETSC_INTERN PetscErrorCode tess_petsc_product_mpi(Mat C);
 

@@ -1,8 +1,8 @@
 /* C = A B with a dense B: one product with several vectors (SpMM).
  *
- * PETSc's own functions for AIJ make C, whose numbers are then computed here. On several processes
- * the rows of B that others own are fetched first, column by column, into an array of
- * ghosts x columns. Other products of ours with dense matrices stay AIJ's. */
+ * PETSc's own functions for AIJ make C. Its values are computed here. On several processes the rows
+ * of B that others own are fetched first, column by column, into an array of ghosts x columns.
+ * Other products of ours with dense matrices stay AIJ's. */
 #include "plugin.h"
 
 #include <petscsf.h>
@@ -99,7 +99,7 @@ static PetscErrorCode numeric_mpi(Mat A, Mat B, Mat C)
     PetscFunctionReturn(0);
 }
 
-/* ---- What PETSc asks before a product -------------------------------------------------------- */
+/* ---- PETSc's queries before a product -------------------------------------------------------- */
 
 /* C's composed function: AIJ's for the symbolic part. */
 static const char kept_as[] = "tessera_symbolic_of_aij";
@@ -117,7 +117,7 @@ static PetscErrorCode symbolic(Mat A, Mat B, PetscReal fill, Mat C)
     PetscFunctionReturn(0);
 }
 
-/* AIJ's choice, found with B under `name`, and for A B our own numbers. */
+/* Makes AIJ's choice, found with B under `name`. For A B, this file computes the values. */
 static PetscErrorCode choose(Mat C, const char *name)
 {
     PetscErrorCode (*of_aij)(Mat) = NULL;

@@ -44,8 +44,8 @@ static void default_choice(choice *c)
     *c = (choice){.device = "cpu"};
 }
 
-/* Options are read again when a plan is made: matrices that PETSc makes, the levels of a multigrid
- * say, never see MatSetFromOptions. */
+/* Options are read again when a plan is made, because PETSc never calls MatSetFromOptions on
+ * matrices that it makes itself, such as the levels of a multigrid. */
 PetscErrorCode tess_petsc_options(Mat A, PetscOptionItems *PetscOptionsObject)
 {
     choice ignored;
@@ -286,7 +286,7 @@ static void uninstall(Mat A, const seq_tessera *s)
     A->ops->destroy = s->parent.destroy;
 }
 
-/* AIJ's own may exchange operations when an assembly ends: those of nodes with equal rows. */
+/* AIJ's own assembly_end may replace operations by those for nodes with equal rows. */
 static PetscErrorCode assembly_end(Mat A, MatAssemblyType mode)
 {
     seq_tessera *s = (seq_tessera *)A->spptr;

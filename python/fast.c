@@ -13,7 +13,7 @@
 #include <string.h>
 #include <tessera/tessera.h>
 
-/* What does not change between two products of a plan. */
+/* The properties of a plan that its products share. */
 typedef struct product {
     tess_status (*spmv)(tess_plan *, double, const void *, double, void *);
     tess_plan *plan;
@@ -152,7 +152,7 @@ static long long number_of(PyObject *array, PyObject *name)
     return number;
 }
 
-/* Whether array.name is the tuple (number,). */
+/* Returns whether array.name is the tuple (number,). */
 static int is_single(PyObject *array, PyObject *name, Py_ssize_t number)
 {
     PyObject *tuple = PyObject_GetAttr(array, name);
@@ -164,7 +164,7 @@ static int is_single(PyObject *array, PyObject *name, Py_ssize_t number)
     return same;
 }
 
-/* Whether the array is a contiguous vector of `cols` scalars of the plan's type. */
+/* Returns whether the array is a contiguous vector of `cols` scalars of the plan's type. */
 static int is_operand(const product *p, PyObject *array)
 {
     PyObject *dtype = PyObject_GetAttr(array, name_dtype);
@@ -173,7 +173,8 @@ static int is_operand(const product *p, PyObject *array)
     return same && is_single(array, name_shape, p->cols) && is_single(array, name_strides, p->size);
 }
 
-/* Where the array's numbers lie on the plan's GPU; 0: not there, or an exception is set. */
+/* The address of the array's values on the plan's GPU; 0: they are elsewhere, or an exception is
+ * set. */
 static long long address_of(const product *p, PyObject *array)
 {
     long long address = 0;
@@ -184,8 +185,8 @@ static long long address_of(const product *p, PyObject *array)
     return PyErr_Occurred() ? 0 : address;
 }
 
-/* Whether the array library's current stream has the address `stream`; its default stream is
- * CUDA's legacy one. */
+/* Returns whether the array library's current stream has the address `stream`; its default stream
+ * is CUDA's legacy one. */
 static int stream_is(PyObject *current_stream, PyObject *stream)
 {
     if (!PyLong_Check(stream)) /* None: the plan has a stream of its own */

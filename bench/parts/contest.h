@@ -20,7 +20,7 @@ typedef enum way { THREADS, PARTS, RANKS, PETSC, WAYS } way;
 
 typedef struct contest {
     tess_ctx *ctx;   /* of one thread: the rank's */
-    tess_ctx *alone; /* of a thread a core: the ways of one process */
+    tess_ctx *alone; /* with one thread per core: the ways of one process */
     tess_comm comm;
     int rank, ranks;
     const char *input;
@@ -40,7 +40,7 @@ typedef struct contest {
     Vec petsc_b, petsc_x;
 } contest;
 
-/* What one way did of one work. */
+/* The times and errors of one way in one work. */
 typedef struct record {
     double seconds[ROUNDS_MAX], setup[ROUNDS_MAX];
     int count;

@@ -107,7 +107,7 @@ static void measure_products(contest *c, bool with_petsc, record records[WAYS])
 
 /* ---- Solves ---- */
 
-/* "cg:pc=bjacobi,tol=1e-8" in PETSc's terms. */
+/* A spec such as "cg:pc=bjacobi,tol=1e-8" in PETSc's terms. */
 typedef struct petsc_spec {
     char method[32], pc[32];
     double tol;
@@ -209,7 +209,7 @@ static void measure_solves(contest *c, const char *spec, bool with_petsc, record
 
 /* ---- Iterations ---- */
 
-/* A solve of many iterations less one of few: what comes before and after them is left out. */
+/* The time of a long solve less that of a short one, so that set-up and end do not count. */
 static void measure_iterations(contest *c, const char *spec, record records[WAYS])
 {
     static const int most[2] = {15, 60};

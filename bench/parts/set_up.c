@@ -98,7 +98,7 @@ static void make_alone(contest *c)
     }
 }
 
-/* y = A times ones is b of every work, by the reference backend. */
+/* Makes b = A times ones, for every work, by the reference backend. */
 static void make_vectors(contest *c)
 {
     tess_device *device;

@@ -231,7 +231,7 @@ static tess_status describe(cusparse_product *peer)
                                                A->block_height, A->block_width, offsets, columns,
                                                values, INDEX_32, INDEX_32, 0, real,
                                                M->row_major ? ORDER_ROW : ORDER_COLUMN)));
-    /* Any address that is not NULL will do until the first product. */
+    /* Before the first product any address but NULL is accepted. */
     TESS_TRY(CHECK(peer, cusparseCreateDnVec(&peer->x, A->cols, values, real)));
     return CHECK(peer, cusparseCreateDnVec(&peer->y, A->rows, values, real));
 }
@@ -363,7 +363,7 @@ tess_status cusparse_time(cusparse_product *peer, const void *x, void *y, int re
     TESS_TRY_CLEAN(tess_cuda_alloc(cuda, size * (size_t)A->cols, "x", &l.x));
     TESS_TRY_CLEAN(tess_cuda_alloc(cuda, y_bytes, "y", &l.y));
     TESS_TRY_CLEAN(tess_cuda_upload(cuda, l.x, x, size * (size_t)A->cols, l.stream));
-    /* NaNs show a row that no thread writes. */
+    /* A NaN in y shows a row that no thread has written. */
     TESS_TRY_CLEAN(TESS_CU(cuda, cuMemsetD8Async(l.y, 0xff, y_bytes, l.stream)));
     TESS_TRY_CLEAN(tess_cuda_time_launches(cuda, l.stream, launch_once, &l, true, reps, seconds));
     TESS_TRY_CLEAN(tess_cuda_download(cuda, y, l.y, y_bytes, l.stream));

@@ -19,7 +19,7 @@ static double seconds_now(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* Maps the file; NULL or what is wrong with it. */
+/* Maps the file. Returns NULL, or the fault of the file. */
 static const char *open_matrix(const char *path, peer_matrix *A)
 {
     int file = open(path, O_RDONLY | O_CLOEXEC);

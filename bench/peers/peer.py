@@ -44,7 +44,7 @@ class Matrix:
 def converse(name, version, threads, variants):
     """`variants` maps a name to a function Matrix -> (function that returns y = A x as an array)."""
     out = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # whatever a library prints must not enter the conversation
+    os.dup2(2, 1)  # a library's own output must not enter the conversation
     multiply = {}
 
     def say(text):

@@ -1,9 +1,9 @@
 /* PETSc: BAIJ (blocks), SBAIJ (upper blocks of a symmetric matrix) and AIJ (scalars).
  *
- * PETSc has no threads: it runs under mpirun, one rank a core, each with a contiguous range of
- * block rows holding an equal share of the blocks (kinder to it than its own default of equal
- * rows). All ranks run the same conversation; rank 0 reads and answers, the others wait asleep.
- */
+ * PETSc has no threads. It runs under mpirun with one rank per core. Each rank has a contiguous
+ * range of block rows with an equal share of the blocks, which is faster than PETSc's default of
+ * equal rows. All ranks run the same conversation: rank 0 reads and answers, the others wait
+ * asleep. */
 #include <petscmat.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -166,8 +166,8 @@ static void result(int variant, double *y)
     check(VecDestroy(&whole));
 }
 
-/* MPI's own waiting spins at full speed, which would take a core from whoever is being measured:
- * the ranks look for the next line every millisecond and sleep in between. */
+/* MPI's own waiting spins at full speed, which would take a core from the measured library. So the
+ * ranks look for the next line every millisecond and sleep in between. */
 static bool read_line(char *line, size_t size)
 {
     if (rank == 0 && !fgets(line, (int)size, stdin))

@@ -1,5 +1,6 @@
 // AMGCL's solvers: builtin backend, OpenMP, static_matrix blocks, scalars where they are 1 x 1. See
-// peer_solve.h. Its ILU(0) is that of the whole matrix, not one a thread. amg is smoothed aggregation
+/* // peer_solve.h. Its ILU(0) is that of the whole matrix, not one per thread. amg is smoothed
+ * aggregation */
 // with SPAI(0), amg_other the same with ILU(0).
 #include <algorithm>
 #include <memory>

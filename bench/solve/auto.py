@@ -6,8 +6,8 @@
     bench/solve/auto.py                                                      writes the page from the results alone
 
 bench/results/auto-NAME.json has the results, matrix by matrix as they come; docs/performance/solvers-collection.md is made from
-all such files. A run that was broken off goes on where it ended, and --runs may be measured one after the other. MATRICES is
-a directory of NAME.mtx.gz; b is A times ones. What the command calls solved is checked: x is read back and |b - Ax| / |b|
+all such files. An interrupted run goes on where it ended, and --runs may be measured one after the other. MATRICES is
+a directory of NAME.mtx.gz; b is A times ones. Systems that the command calls solved are checked: x is read back and |b - Ax| / |b|
 computed here. --scipy adds SuperLU and GMRES + ILUTP in the same run, by a Python that has SciPy (as of an
 environment: python3 -m venv E && E/bin/pip install scipy). Standard library only otherwise."""
 import argparse
@@ -33,7 +33,7 @@ PLOTS = os.path.join(ROOT, "docs", "performance", "plots")
 PAGE = os.path.join(ROOT, "docs", "performance", "solvers-collection.md")
 RESULTS = os.path.join(ROOT, "bench", "results", "auto-%s.json")
 ILUT = "pc=ilut,pivot=0.1,scale=match,order=rcm"
-# What one would pick by hand; those of symmetric matrices, and those of others.
+# Solvers that a user would choose by hand: those of symmetric matrices, and those of others.
 HAND = {True: ["cg:pc=bjacobi", "cg:pc=ick,scale=equilibrate", "minres:scale=equilibrate", "gmres:restart=60," + ILUT,
                "gmres:restart=60," + ILUT + ",drop=1e-6,fill=50"],
         False: ["bicgstab:pc=ilu0", "gmres:restart=60,pc=ilu0", "gmres:restart=60," + ILUT,
@@ -96,7 +96,7 @@ def environment(suitesparse):
 
 
 def solve(options, path, system, suitesparse, spec=None, limit=None):
-    """Solves by auto or by a spec; None: not within the limit. On a GPU the second run counts: the first one compiles kernels."""
+    """Solves by auto or by a spec. None: not within the limit. On a GPU the second run counts, as the first one compiles kernels."""
     result = run_once(options, path, system, suitesparse, spec, limit)
     short_one = result is not None and result["wall"] < REPEAT_SECONDS
     return run_once(options, path, system, suitesparse, spec, limit) if short_one and options.device != "cpu" else result
@@ -141,7 +141,7 @@ def best_by_hand(options, path, system, auto):
 
 
 def scipy_solves(options, path):
-    """Residual and seconds of SciPy, each solver in a process of its own; the limit includes reading."""
+    """Residual and seconds of SciPy. Each solver is a process of its own; the limit includes reading."""
     found = {}
     for which in SCIPY:
         command = [options.scipy, os.path.join(ROOT, "bench", "solve", "scipy_direct.py"), path, which]
@@ -254,7 +254,7 @@ def is_false(result):
 
 
 def picture(logs):
-    """How many matrices are solved within a time, a panel a machine."""
+    """How many matrices are solved within a time, one panel per machine."""
     panels = []
     for log in logs:
         found = list(log["matrices"].values())

@@ -1,4 +1,4 @@
-/* Several matrices with several solvers, one JSON object a line:
+/* Several matrices with several solvers, one JSON object per line:
  *
  *     tessera_bench_solve_collection DEVICE SECONDS SPEC [SPEC ...] -- FILE [FILE ...]
  *     tessera_bench_solve_collection --names          the methods and preconditioners there are

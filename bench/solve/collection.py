@@ -48,7 +48,7 @@ def run(options, method, names):
 
 
 def entries_of(lines, names, method, pcs):
-    """One entry a matrix, in the order of the names."""
+    """One entry per matrix, in the order of the names."""
     entries = {}
     for line in lines:
         pc = line["spec"].split(",")[0].split(":pc=")[1]
@@ -69,7 +69,7 @@ def store(path, document):
 
 
 def generated(options):
-    """By input and method: what `tessera solve` says of each preconditioner."""
+    """By input and method: the result of `tessera solve` with each preconditioner."""
     def entry(given, method, pc):
         command = [options.command, "solve", given, "--method", method, "--pc", pc, "--device", options.device,
                    "--max-iterations", "5000", "--json"]

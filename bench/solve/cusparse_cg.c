@@ -1,7 +1,7 @@
 /* CG with a Jacobi preconditioner on a GPU: ours, and the one a user writes with cuSPARSE and
  * cuBLAS.
  *
- *     tessera_bench_cusparse_cg INPUT [INPUT ...]        one JSON object a line
+ *     tessera_bench_cusparse_cg INPUT [INPUT ...]        one JSON object per line
  *
  * The peer (cusparse_peer.h) runs in two ways: `plain` reads r.z back in every iteration, `graph`
  * replays ten iterations that were captured once. It multiplies by legacy bsrmv on column-major

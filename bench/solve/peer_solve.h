@@ -1,5 +1,5 @@
-/* What the programs that run other libraries' solvers have in common: the command line and one JSON
- * line a solver.
+/* The common part of the programs that run other libraries' solvers: the command line, and one JSON
+ * line per solver.
  *
  *     PROGRAM FILE BLOCK TOL REPS METHOD:PC [METHOD:PC ...]
  *

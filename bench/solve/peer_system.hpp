@@ -15,7 +15,7 @@
 
 #include "peer_solve.h"
 
-// CSR, scalar rows. coordinates: one a row, or none at all.
+/* // CSR, scalar rows. coordinates: one per row, or none at all. */
 struct peer_system {
     int block = 1;
     std::vector<int> offsets, columns;

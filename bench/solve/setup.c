@@ -3,7 +3,7 @@
  *     tessera_bench_setup [--device D] [--log] [--products] INPUT SPEC [SPEC ...]
  *
  * Every SPEC is set up RUNS times, and updated as often with values from the host's memory and from
- * the device's. Milliseconds of each are printed, and what the preconditioner says of the last.
+ * the device's. Prints the milliseconds of each, and the description of the last preconditioner.
  * --log sets up once more and prints the library's log, with the milliseconds since its start.
  * --products prints what the products of a multigrid hierarchy take: microseconds, bytes, and the
  * share of what the device reads at most. */

@@ -6,8 +6,8 @@
     bench/solve/suite.py --list                            the names of all of them
     bench/solve/suite.py --cuda                            CG on a GPU beside cuSPARSE and cuBLAS
 
-A case is run by every program in turn, --rounds times over, each setting up and solving --reps times;
-what is kept are medians. A case that is run again replaces its earlier result. The programs are those of
+A case is run by every program in turn, in --rounds rounds. In each, a program sets up and solves --reps times.
+Medians are kept. A case that is run again replaces its earlier result. The programs are those of
 build/bin and build/peers (solve-NAME); one that is not there is left out. The page is written by
 bench/report_solve.py. Standard library only.
 """
@@ -54,7 +54,7 @@ def case_names():
 
 
 def unknown_case(only):
-    """What to say of names that no case begins with; None: all are known."""
+    """The message about names that no case begins with; None: all are known."""
     names = list(case_names())
     for word in only or []:
         if not any(name.startswith(word) for name in names):

@@ -70,7 +70,7 @@ def number(value):
 
 
 def picture(documents):
-    """MatMult with the stencils on one process, a panel a machine."""
+    """MatMult with the stencils on one process, one panel per machine."""
     panels = []
     for data in documents:
         found = [r for r in data["results"] if r["processes"] == 1 and "stencil7" in r["input"]]

@@ -10,7 +10,7 @@ typedef enum { FROM_AIJ, FROM_BAIJ, FROM_SBAIJ, ASSEMBLED, WAYS } way;
 static const char *const way_names[] = {"aij", "baij", "sbaij", "assembled"};
 static const char *const way_types[] = {MATAIJ, MATBAIJ, MATSBAIJ, MATTESSERA};
 
-/* aij and ours with the same numbers, and its shape. */
+/* Makes aij and ours with the same values. */
 static PetscErrorCode make_pair(uint64_t *seed, way from, int square, Mat *aij, Mat *ours)
 {
     const shape size = random_shape(seed, square || from == FROM_SBAIJ);
@@ -219,7 +219,7 @@ static PetscErrorCode change_both(uint64_t *seed, Mat *aij, Mat *ours)
     PetscFunctionReturn(0);
 }
 
-/* A product that is asked for twice prepares nothing anew. */
+/* A second, equal product makes no new plan and no update. */
 static PetscErrorCode check_kept(uint64_t *seed, Mat aij, Mat ours)
 {
     PetscInt plans, updates, plans_after, updates_after;

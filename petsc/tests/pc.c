@@ -64,7 +64,7 @@ static PetscErrorCode check_equal(uint64_t *seed, const char *what, PC expected,
         }
         if (!can || sor) /* PCSOR says it can, and fails where the matrix is not symmetric */
             continue;
-        PetscCall(VecSet(b, NAN)); /* is not to be read */
+        PetscCall(VecSet(b, NAN)); /* must not be read */
         PetscCall(transpose ? PCApplyTranspose(expected, r, a) : PCApply(expected, r, a));
         PetscCall(transpose ? PCApplyTranspose(found, r, b) : PCApply(found, r, b));
         PetscCall(VecNorm(a, NORM_INFINITY, &largest));
@@ -76,7 +76,7 @@ static PetscErrorCode check_equal(uint64_t *seed, const char *what, PC expected,
     PetscFunctionReturn(0);
 }
 
-/* Whether a preconditioner can be had at all: lu needs SuiteSparse. */
+/* Returns whether a preconditioner can be had at all: lu needs SuiteSparse. */
 static PetscBool can_be_had(const char *name)
 {
     const int64_t rows[] = {0, 1};
@@ -176,7 +176,8 @@ static PetscErrorCode check_known(uint64_t *seed, shape size)
     PetscFunctionReturn(0);
 }
 
-/* New values: an update, and the numbers of one that was made of them. A new pattern: a set-up. */
+/* New values are an update, and the result is that of a preconditioner made of them. A new pattern
+ * is a set-up. */
 static PetscErrorCode check_updates(uint64_t *seed, shape size)
 {
     Mat A;
@@ -223,7 +224,7 @@ static PetscErrorCode check_updates(uint64_t *seed, shape size)
     PetscFunctionReturn(0);
 }
 
-/* A matrix of which there is none ends a solver, with PETSc's reason. */
+/* A matrix that has no preconditioner ends a solver with PETSc's reason. */
 static PetscErrorCode check_failure(void)
 {
     Mat A;

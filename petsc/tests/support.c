@@ -142,7 +142,7 @@ static PetscErrorCode check_products(uint64_t *seed, Mat A, Mat B, PetscReal row
     PetscCall(fill(seed, x));
     PetscCall(fill(seed, y));
     PetscCall(fill(seed, z));
-    PetscCall(VecSet(yb, NAN)); /* is not to be read */
+    PetscCall(VecSet(yb, NAN)); /* must not be read */
     PetscCall(MatMult(A, x, ya));
     PetscCall(MatMult(B, x, yb));
     PetscCall(compare("MatMult", ya, yb, rows));

@@ -29,7 +29,7 @@ PetscErrorCode fill(uint64_t *seed, Vec x);
 /* Fails unless |expected - found| <= bound; `found` becomes the difference. */
 PetscErrorCode compare(const char *what, Vec expected, Vec found, PetscReal bound);
 
-/* Whether every process owns the same rows as columns. */
+/* Returns whether every process owns the same rows as columns. */
 PetscBool is_square(Mat A);
 /* Fails unless both give the same products, transposed products, diagonals and dense products, up
  * to rounding: 2 (n + 2) eps |A| |x|. */

@@ -6,7 +6,7 @@ usage: tutorials.py FOLDER PLUGIN PROCESSES cpu|gpu LAUNCHER...
 FOLDER holds the programs. "gpu" runs the cases for a GPU, with vectors in host memory. Each case runs twice, with PETSc's types and with the plug-in's, which is
 loaded by -dll_append. The order of the sums may differ, so a residual may differ by rounding: by
 1e-12 of the largest one before it, and by 1e-6 of itself. PETSc prints 13 digits. -ksp_view must
-say that the type was Tessera's. Preconditioners that PETSc has not got must let the solver
+say that the type was Tessera's. With preconditioners that PETSc lacks, the solver must
 converge."""
 
 import os
@@ -17,7 +17,7 @@ import sys
 import tempfile
 
 OF_LARGEST, OF_ITSELF = 1e-12, 1e-6
-ROUNDING = 1e-15  # a few units in the last place of the largest: what is left of an exact solve has no digits
+ROUNDING = 1e-15  # a few units in the last place of the largest: the residual of an exact solve is rounding alone
 MATRICES = [  # program, its options, the prefix of its solver's
     ("ex2", "-m 40 -n 37 -ksp_type cg", ""),
     ("ex2", "-m 40 -n 37 -ksp_type bicg -pc_type jacobi", ""),  # products with the transpose
@@ -110,7 +110,7 @@ def residuals(text):
 
 
 def compare(expected, found):
-    """The largest difference as a share of the largest residual; a message where it is too large."""
+    """The largest difference as a share of the largest residual; a message if it is too large."""
     if not expected or len(expected) != len(found):
         return None, f"{len(expected)} residuals with PETSc's type, {len(found)} with Tessera's"
     largest, worst, fault = 0.0, 0.0, ""
@@ -143,7 +143,7 @@ class Runner:
         print(f"{name} on {self.processes}: {fault or good}", flush=True)
 
     def same(self, program, options, prefix, theirs, ours, kind):
-        """The same residuals with PETSc's type and with ours, which the view must show."""
+        """Checks that PETSc's type and ours have the same residuals, and that the view names ours."""
         expected = residuals(self.output(program, options, prefix, theirs))
         text = self.output(program, options, prefix, ours)
         worst, fault = compare(expected, residuals(text))
@@ -183,7 +183,7 @@ def on_cpu(runner):
 
 
 def on_gpu(runner):
-    """Matrix and preconditioner are there: the first kernel that fits, as a search takes long."""
+    """Options that put matrix and preconditioner on the GPU, with the first kernel that fits, as a search takes long."""
     for program, options, prefix, theirs, name in GPU:
         ours = "-mat_type tessera -mat_tessera_device cuda -mat_tessera_effort estimate"
         ours += f" -Ppc_type tessera -Ppc_tessera_device cuda -Ppc_tessera_type {name}"

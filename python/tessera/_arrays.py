@@ -1,4 +1,4 @@
-"""Arrays of other libraries: where their numbers lie, how to make another one of the same kind, and
+"""Arrays of other libraries: where their values lie, how to make another one of the same kind, and
 which stream their library is using.
 
 Nothing here imports an array library: an array's own module is looked up when one is met. Vectors
@@ -59,8 +59,8 @@ class Vector:
 
 
 def _in_scalars(strides: tuple[int, ...], size: int) -> tuple[int, ...]:
-    """Strides in bytes as those of a Vector. Fields of records may lie a fraction of a scalar
-    apart: such a stride becomes -1, which is never contiguous."""
+    """Strides in bytes as those of a Vector. The distance of fields of
+    records may be a fraction of a scalar: that stride becomes -1, which is never contiguous."""
     return tuple(-1 if s % size else s // size for s in strides)
 
 
@@ -177,7 +177,7 @@ class _Torch(Arrays):
     def asarray(self, x: Any, dtype: np.dtype[Any]) -> Any:
         if x.device.type not in ("cpu", "cuda"):
             raise TypeError(f"x lies on {x.device}: only host memory and CUDA devices can be read")
-        x = x.resolve_conj().resolve_neg()  # a conjugate may be a bit beside the same memory
+        x = x.resolve_conj().resolve_neg()  # a conjugate may be the same memory with a flag
         if str(x.dtype) != f"torch.{dtype}":
             have = (
                 np.dtype(str(x.dtype).partition(".")[2])
@@ -261,11 +261,11 @@ class _Cupy(Arrays):
 
 
 class _Jax(Arrays):
-    """JAX has no current stream to run in: x is waited for, and so is y. JAX's arrays cannot be
-    changed, so y is a new one, written before anybody has seen it."""
+    """JAX has no current stream to run in, so that calls wait for x and for y. JAX's arrays cannot
+    be changed: y is a new one, written before it is returned."""
 
     def view(self, x: Any) -> Vector:
-        if isinstance(x, np.ndarray):  # a result that is still to be JAX's
+        if isinstance(x, np.ndarray):  # a result that JAX will own
             return _of_numpy(x)
         x = x.block_until_ready()
         device = next(iter(x.devices()))
@@ -306,7 +306,7 @@ class _Jax(Arrays):
 
 
 class _Cuda(Arrays):
-    """Arrays that have the CUDA array interface and nothing else that is known."""
+    """Arrays of unknown libraries that have the CUDA array interface."""
 
     def view(self, x: Any) -> Vector:
         return _of_cuda_interface(x, 0)
@@ -332,8 +332,8 @@ class _Cuda(Arrays):
 
 
 class _Dlpack(Arrays):
-    """Arrays that have DLPack and nothing else that is known. In host memory NumPy sees them
-    without a copy, and the result is NumPy's. On a GPU they go on as a Vector."""
+    """Arrays of unknown libraries that have DLPack. In host memory NumPy reads them without a
+    copy, and the result is NumPy's. On a GPU a Vector takes their place."""
 
     def view(self, x: Any) -> Vector:
         if isinstance(x, Vector):
@@ -349,7 +349,7 @@ class _Dlpack(Arrays):
         return Vector(address, shape, strides, dtype, number if on_gpu else None, (x, capsule))
 
     def is_complex(self, x: Any) -> bool:
-        return False  # as above
+        return False  # as in _Cuda
 
     def asarray(self, x: Any, dtype: np.dtype[Any]) -> Any:
         if _dlpack.place(x)[0] == _dlpack.CPU:
@@ -375,7 +375,7 @@ NUMPY = Arrays()
 _KINDS: dict[str, type[Arrays]] = {"torch": _Torch, "cupy": _Cupy, "jaxlib": _Jax, "jax": _Jax}
 _CUDA = _Cuda()
 _DLPACK = _Dlpack()
-_seen: dict[type, Arrays] = {}  # types of arrays that were met
+_seen: dict[type, Arrays] = {}  # types of arrays so far
 
 
 def arrays_of(x: Any) -> Arrays:

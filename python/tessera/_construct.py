@@ -126,7 +126,7 @@ def from_blocks(
                 keep=kept,
             )
         except _errors.MatrixError:
-            pass  # unsorted or duplicate columns: the copy is put in order, or says what is wrong
+            pass  # unsorted or duplicate columns: the copy is sorted, or the call names the fault
     return adopt(context, lib.tess_matrix_from_bsr, *arguments, constants["TESS_OWNERSHIP_COPY"])
 
 
@@ -151,7 +151,7 @@ def from_sparse(context: Context, x: Any, dtype: Any, copy: bool) -> Handle:
         raise ValueError(f"the array has {x.ndim} dimensions: a matrix has 2")
     value_type(x.dtype if dtype is None else dtype)
     if x.format not in ("bsr", "csr"):
-        x, copy = x.tocsr(), False  # made here, and nobody else's
+        x, copy = x.tocsr(), False  # made here, used by nobody else
     return from_blocks(context, x.data, x.indices, x.indptr, x.shape, dtype, copy)
 
 

@@ -1,5 +1,5 @@
 """DLPack: arrays of any library through the capsule that their `__dlpack__` returns. Nothing is
-copied. The capsule keeps the array alive, so whoever uses the address keeps the capsule."""
+copied. The capsule keeps the array alive: a caller that uses the address keeps the capsule."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""One exception for every status of the library. Each is also the built-in exception of its kind,
-so that `except ValueError` does what one expects."""
+"""One exception for every status of the library. Each is also a built-in exception,
+so that `except ValueError` works as usual."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Reads tessera.h and makes the ctypes declarations of everything in it.
 
 The header is the only description of the library's interface: the package ships it beside the
-library and binds what it declares, so the two cannot differ. The header keeps to a few forms, which
-are all that is understood here; anything else is an error, not a guess.
+library and binds what it declares, so the two cannot differ. The header keeps to a few forms.
+This module reads only these forms, and anything else is an error.
 """
 
 from __future__ import annotations

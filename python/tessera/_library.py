@@ -1,4 +1,4 @@
-"""The library: found, loaded, and called by one thread a context at a time.
+"""Finds and loads the library, and lets one thread at a time call it in each context.
 
 A context serves one thread at a time, so each has a lock, and every thread makes its matrices in a
 context of its own. Objects of the library are destroyed after those made from them, whatever order
@@ -138,7 +138,7 @@ class _Interruption:
     def _interrupt(self, number: int, frame: Any) -> None:
         try:
             self.previous(number, frame)
-        except BaseException as error:  # whatever it is, it goes on after the call
+        except BaseException as error:  # any exception is raised after the call
             self.context.interrupted = error
 
 
@@ -260,7 +260,7 @@ def exception(status: int, sentence: str) -> _errors.Error:
 
 
 class _ForkedLock:
-    """Lock of a context that was made before a fork: nobody gets it in the child."""
+    """Lock of a context that was made before a fork: no thread gets it in the child."""
 
     def __enter__(self) -> None:
         raise _errors.UnsupportedError(

@@ -50,7 +50,7 @@ class bsr_array(Products, Owner):
             found = x.blocksize
         elif isinstance(x, Handle):
             context, made = x.context, x
-            found = (0, 0) if blocksize is None else None  # as it is
+            found = (0, 0) if blocksize is None else None  # unchanged
         elif isinstance(x, tuple) and len(x) == 3:
             made = _construct.from_blocks(context, *x, shape, dtype, copy)
             found = np.shape(x[0])[1:] or None
@@ -93,7 +93,7 @@ class bsr_array(Products, Owner):
         return _unpickle, (*arrays, self.shape)
 
     def _array(self, address: int | None, count: int, kind: Any) -> np.ndarray[Any, Any]:
-        """An array of the library's as a read-only one of NumPy's, which keeps the matrix."""
+        """An array of the library as a read-only NumPy array, which keeps the matrix alive."""
         if not count or not address:
             return np.empty(0, kind)
         memory: Any = (ctypes.c_char * (count * np.dtype(kind).itemsize)).from_address(address)
@@ -157,7 +157,7 @@ class bsr_array(Products, Owner):
         return Plan(self, device, effort, **options)
 
     def _plan_for(self, x: Any) -> Plan:
-        """A plan that took no measuring, where x is; made once."""
+        """A plan on x's device, chosen without measuring; made once."""
         device = "cpu"
         if not isinstance(x, np.ndarray):
             kind = arrays_of(x)
@@ -272,7 +272,7 @@ class bsr_array(Products, Owner):
         )
 
     def _values_of(self, values: Any) -> np.ndarray[Any, Any]:
-        """New numbers in the order of this matrix's arrays, for an update."""
+        """New values in the order of this matrix's arrays, for an update."""
         if isinstance(values, bsr_array) or hasattr(values, "tocsr"):
             new = values if isinstance(values, bsr_array) else bsr_array(values, blocksize=(1, 1))
             new = new._converted(self.dtype)
@@ -362,7 +362,7 @@ def generate(problem: str, *, rhs: bool = False, **keys: Any) -> Any:
 def _take_vector(
     context: Context, address: int | None, count: int, dtype: Any
 ) -> np.ndarray[Any, Any]:
-    """An array of the library's, copied and released."""
+    """Copies an array of the library and releases it."""
     values = np.empty(count, dtype)
     if address and count:
         ctypes.memmove(values.ctypes.data, address, values.nbytes)

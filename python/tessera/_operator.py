@@ -1,4 +1,4 @@
-"""Operators of the caller's: LinearOperators of SciPy's, or anything with matvec or @, for the
+"""The caller's operators: SciPy's LinearOperators, or any object with matvec or @, for the
 library's solvers. Their vectors are NumPy arrays over the library's own memory."""
 
 from __future__ import annotations

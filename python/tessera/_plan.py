@@ -123,7 +123,7 @@ class Plan(Products, Owner):
         return TransposedPlan(self, transpose, conjugate)
 
     def __matmul__(self, x: Any) -> Any:
-        # The short way for what is most common: a vector of NumPy's as the library wants it.
+        # The fast path for the most common case: a NumPy vector in the library's layout.
         if type(x) is _ndarray:
             if self._product is None:
                 return self.multiply(x)
@@ -145,7 +145,7 @@ class Plan(Products, Owner):
                 y = _fast.spmv_new(self._product, x, kind.new, kind.current_stream, self._stream)
                 if type(y) is int:
                     context.check(y)
-            if y is not None:  # else x is no such vector, or the stream is another one
+            if y is not None:  # otherwise x has another layout, or the stream differs
                 if context.dead:
                     context.sweep()
                 return y
@@ -280,8 +280,8 @@ class Plan(Products, Owner):
         beta: complex,
         target: Vector,
     ) -> None:
-        """The library has no product of the transpose with several vectors: one after the other,
-        from columns and to columns."""
+        """The library has no product of the transpose with several vectors. They are multiplied
+        one after the other, from columns and to columns."""
         count = source.shape[1]
         if count == 0:
             return
@@ -323,7 +323,7 @@ class Plan(Products, Owner):
             raise ValueError("out is read-only")
 
     def _use_stream(self, stream: int | None, keep: Any) -> None:
-        """The library waits for the old stream when it changes: it must be alive until then."""
+        """Changes the stream. The library waits for the old one, which must be alive until then."""
         self._context.quick(lib.tess_plan_set_stream, self._plan, stream)
         self._stream = stream
         self._handle.keep["stream"] = keep
@@ -347,7 +347,7 @@ class TransposedPlan(Transposed):
 
 
 def _factor(value: Any) -> complex:
-    """A float where that suffices."""
+    """A float if the factor is real."""
     value = complex(value)
     return value if value.imag else float(value.real)
 
@@ -357,7 +357,7 @@ def _struct(factor: complex) -> Any:
 
 
 def _product_of(plan: int, shape: tuple[int, int], dtype: np.dtype[Any], device: Device) -> Any:
-    """What `_fast` needs of a plan; None where there is no such module."""
+    """The product object of `_fast` for a plan; None if there is no such module."""
     if _fast is None:
         return None
     address = ctypes.cast(_spmv, ctypes.c_void_p).value

@@ -192,7 +192,7 @@ class Solver(Owner):
     def _guess(
         self, kind: Any, x0: Any, several: bool, shape: tuple[int, ...], target: Any
     ) -> None:
-        """Copies the guess to where the solution will be; zeros if there is none."""
+        """Copies the guess, or zeros without one, to the solution's memory."""
         dtype = self.plan.dtype
         guess: Any = np.zeros(shape, dtype)
         if x0 is not None:
@@ -210,7 +210,7 @@ class Solver(Owner):
     def _run(
         self, source: Any, target: Any, count: int, results: Any, callback: Callback | None
     ) -> list[SolveInfo]:
-        """The solve, watched: an exception of the callback, or Ctrl-C, stops it and is raised."""
+        """Solves. An exception of the callback, or Ctrl-C, stops the solve and is raised."""
         context, failure = self._context, []
 
         def watch(_user: Any, iteration: int, residual: float) -> int:

@@ -1,5 +1,5 @@
-"""What products have in common, be they a matrix's, a plan's or a preconditioner's: transposes and
-conjugates that are not made, complex vectors of real matrices, and SciPy's LinearOperator."""
+"""Shared by products of a matrix, a plan and a preconditioner: transposes and conjugates that are
+not stored, complex vectors of real matrices, and SciPy's LinearOperator."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Products:
     """Base of what is multiplied with vectors: it has `@`, `transposed_product` (A^T x) and
     `rmatvec` (A^H x), and gets the rest from here. The conjugate of a real one is itself."""
 
-    __array_ufunc__ = None  # x @ A is ours
+    __array_ufunc__ = None  # so that x @ A calls our __rmatmul__
     ndim = 2
     shape: tuple[int, int]
     dtype: np.dtype[Any]

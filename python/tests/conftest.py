@@ -1,4 +1,4 @@
-"""What the tests share. TESSERA_MATRICES names the folder of real matrices; without it their tests
+"""Shared by the tests. TESSERA_MATRICES names the folder of real matrices; without it their tests
 are skipped."""
 
 import os
@@ -42,8 +42,8 @@ def vector(rng, shape, dtype):
 
 
 def turned_elasticity(n):
-    """Elasticity in unknowns that are turned in the complex plane: Hermitian, and positive definite
-    as before."""
+    """Elasticity with unknowns that are turned in the complex plane: Hermitian and positive
+    definite."""
     S = tessera.generate("elasticity", n=n).to_scipy().tocsr()
     turn = sparse.diags_array(np.exp(1j * np.arange(S.shape[0])))
     S = turn.conj() @ S @ turn
@@ -51,7 +51,7 @@ def turned_elasticity(n):
 
 
 def close(y, expected, A, x):
-    """y within the rounding of any order of summation: 2 (n + 2) eps |A| |x| in each row."""
+    """Checks y up to the rounding of any order of summation: 2 (n + 2) eps |A| |x| in each row."""
     eps = np.finfo(y.dtype).eps
     longest = int(np.diff(A.tocsr().indptr).max(initial=0)) if A.shape[0] else 0
     bound = 2 * (longest + 2) * eps * (abs(wide(A)) @ abs(wide(x))) + np.finfo(y.dtype).tiny

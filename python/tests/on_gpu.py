@@ -1,11 +1,11 @@
-"""The package on a machine with an NVIDIA GPU, with as many of CuPy, PyTorch and JAX as are there.
+"""The package on a machine with an NVIDIA GPU, with CuPy, PyTorch and JAX as far as installed.
 
     cmake -S python -B build-python/cmake && cmake --build build-python/cmake --target tessera fast
     TESSERA_LIBRARY=$PWD/build-python/cmake/lib/libtessera.so PYTHONPATH=python \\
         python3 python/tests/on_gpu.py
 
-Prints one line a check and what a product costs over the C call; the exit status is 1 if a check
-failed. Needs NumPy and nothing else that a plain machine lacks."""
+Prints one line per check, and what a product costs over the C call. The exit status is 1 if a
+check failed. Needs NumPy and nothing else that a plain machine lacks."""
 
 import ctypes
 import importlib
@@ -67,7 +67,7 @@ class Cupy:
         return self.lib.get_default_memory_pool().used_bytes()
 
     def slow_ones(self):
-        """Ones that are there only after some milliseconds, in the current stream."""
+        """Ones that the current stream computes only after some milliseconds."""
         big = self.lib.ones((4096, 4096))
         for _ in range(6):
             big = big @ big / 4096
@@ -150,7 +150,7 @@ def several_vectors(kind):
 
 
 def no_copies(kind):
-    """The library gets the array's own address, and the pool grows by y alone."""
+    """Checks that the library gets the array's own address, and that the pool grows by y alone."""
     if isinstance(kind, Jax):
         x = kind.array(X)
         from tessera._arrays import arrays_of
@@ -169,8 +169,8 @@ def no_copies(kind):
 
 
 def in_the_current_stream(kind):
-    """x is still being computed when the product is asked for: only the stream's order, and no
-    wait in between, makes the result right."""
+    """x is still being computed when the product is called. Only the stream's order, without a
+    wait, makes the result right."""
     expected = A.plan("ref") @ np.ones(N)
     for _ in range(3):
         if isinstance(kind, Jax):
@@ -267,7 +267,7 @@ def complex_vectors_of_real_matrices(kind):
 
 
 def complex_solves(kind):
-    """By the library's solver, or refused by its sentence."""
+    """Solves with the library's solver, or checks its refusal."""
     b = kind.array(Z.plan("ref") @ ZX)
     try:
         x, info = tessera.solve(Z.plan("cuda"), b, method="bicgstab", pc="bjacobi", tol=1e-10)
@@ -319,7 +319,7 @@ def gradients(kind):
         for shape in ((product.shape[1],), (product.shape[1], 2)):
             v = kind.lib.rand(shape, dtype=kind.lib.complex128, device="cuda", requires_grad=True)
             assert kind.lib.autograd.gradcheck(lambda u, P=product: P @ u, v)
-    x = kind.array(ZX)  # its conjugate is a bit beside the same memory
+    x = kind.array(ZX)  # its conjugate is the same memory with a flag
     check_complex(kind, Z.plan("cuda") @ x.conj(), Z.plan("ref") @ ZX.conj(), 1e-11)
 
 
@@ -337,7 +337,7 @@ class Foreign:
 
 
 def by_dlpack(kind):
-    """An unknown array on the GPU, by its capsule: the same address, and a product into it."""
+    """An unknown array on the GPU, through its capsule: the same address, and a product into it."""
     from tessera._arrays import arrays_of
 
     x = kind.array(X)

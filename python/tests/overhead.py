@@ -1,4 +1,4 @@
-"""What `plan @ x` costs over the C call: a product with a matrix of 8 x 8, on one thread.
+"""The cost of `plan @ x` over the C call, for a matrix of 8 x 8 on one thread.
 
 The C call is timed through the same library by a loop in C; batches of both take turns.
 usage: python overhead.py"""

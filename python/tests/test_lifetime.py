@@ -182,8 +182,8 @@ def test_set_threads():
 
 
 def interrupted(code):
-    """What a program prints that gets Ctrl-C after it has said "ready"."""
-    # A shell's background jobs ignore Ctrl-C, and so would a child of theirs.
+    """The output of a program that gets Ctrl-C after it has printed "ready"."""
+    # A shell's background jobs ignore Ctrl-C, and a child process inherits that.
     handled = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
     program = subprocess.Popen(
         [sys.executable, "-c", handled + textwrap.dedent(code)], stdout=subprocess.PIPE, text=True

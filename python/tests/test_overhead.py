@@ -13,5 +13,5 @@ def test_at_most_three_microseconds_over_the_c_call():
     if not shutil.which("cc"):
         pytest.skip("no C compiler for the loop in C")
     direct, ours = overhead()
-    over = ours.min() - direct.min()  # the least of the batches: a busy machine only adds
+    over = ours.min() - direct.min()  # the least of the batches: a busy machine only adds time
     assert over <= 3e-6, f"{over * 1e6:.2f} us"

@@ -238,9 +238,9 @@ def test_torch_with_complex_numbers(Z, rng):
     S, x = Z.to_scipy().tocsr(), torch.as_tensor(vector(rng, Z.shape[0], "c16"))
     for product, exact in ((Z, S), (Z.T, S.T), (Z.H, S.conj().T)):
         assert np.allclose((product @ x).resolve_conj().numpy(), exact @ x.numpy())
-        lazy = (product @ x.conj()).resolve_conj()  # a bit beside the same memory
+        lazy = (product @ x.conj()).resolve_conj()  # the same memory with a flag
         assert np.allclose(lazy.numpy(), exact @ x.numpy().conj())
-    imaginary = x.conj().imag  # another such bit
+    imaginary = x.conj().imag  # another flag
     real = Z.real.plan("cpu", "estimate")
     assert np.allclose((real @ imaginary).numpy(), real @ -x.numpy().imag)
     with pytest.raises(ValueError, match="resolve_conj"):

@@ -11,7 +11,7 @@ CLI = ROOT / "tests/cli"
 
 
 def expected_report(name):
-    """The report of `tessera info NAME` in the command's own test, without what is about FBCSR."""
+    """The report of `tessera info NAME` in the command's own test, without its lines on FBCSR."""
     text = (CLI / "info.t").read_text()
     block = re.search(
         rf"^  \$ tessera info {re.escape(name)}\n(.*?)(?=^  \$ |\Z|^\S)", text, re.M | re.S

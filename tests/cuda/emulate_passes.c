@@ -187,7 +187,7 @@ static void every_pass_agrees_with_the_cpu(void **state)
             continue;
         const int64_t block = passes[i].diagonal.block > 0 ? passes[i].diagonal.block : 1;
         check(&passes[i], 7 * block - block / 2, 4, (uint64_t)i);
-        check(&passes[i], 1100, 3, (uint64_t)i + 1); /* several tiles a thread block */
+        check(&passes[i], 1100, 3, (uint64_t)i + 1); /* several tiles per thread block */
         ran++;
     }
     print_message("%d of %d passes\n", ran, count);

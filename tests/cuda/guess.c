@@ -76,7 +76,7 @@ static void panels_follow_the_size_of_a_scattered_x(void **state)
     static const struct {
         int64_t rows;
         int32_t b;
-        int mean; /* blocks a row */
+        int mean; /* blocks per row */
         double share;
         int panels;
     } cases[] = {
@@ -163,7 +163,7 @@ static void thread_blocks_fill_rounds_and_long_rows_have_two_threads(void **stat
         {20, 39, 7, TESS_F32, 4, 2},  {21, 36, 7, TESS_F32, 4, 2},  {26, 18, 7, TESS_F64, 4, 2},
         {29, 8, 27, TESS_F64, 2, 2},  {12, 44, 27, TESS_F64, 4, 1}, /* 0.9 rounds: two threads a row
                                                                        would be 1.8 */
-        {13, 32, 7, TESS_F64, 4, 1}, /* 0.8 rounds: two threads a row would be 1.7 */
+        {13, 32, 7, TESS_F64, 4, 1}, /* 0.8 rounds: two threads per row would be 1.7 */
         {34, 8, 7, TESS_F64, 2, 1},  /* short rows: 3 steps */
         {53, 3, 27, TESS_F64, 4, 1}, /* 6 steps */
     };
@@ -245,7 +245,7 @@ static void wide_blocks_of_few_rows_and_cut_rows_have_more_threads(void **state)
         {1295, 21, 34, 1295, TESS_F64, 16, 256},  /* cut rows, few */
         {2939, 17, 28, 2939, TESS_F64, 8, 256},   /* the same */
         {2150, 19, 28, 2150, TESS_F64, 16, 256},  /* 3.9 rounds */
-        {1425, 31, 21, 1425, TESS_F64, 8, 256},   /* 16 threads a row would be 5.2 */
+        {1425, 31, 21, 1425, TESS_F64, 8, 256},   /* 16 threads per row would be 5.2 */
         {9947, 9, 40, 9947, TESS_F64, 8, 512},    /* segments of 128 */
         {8848, 31, 23, 8848, TESS_F32, 8, 256},   /* many, with blocks for eight threads */
         {1625, 41, 40, 1625, TESS_F32, 8, 256}, /* 16 would be five times as many as run at once */
@@ -296,7 +296,7 @@ static void swept_is_for_a_scattered_x_beyond_the_cache(void **state)
         const char *kernel;
         const char *params;
     } cases[] = {
-        {3937500, 2, 0.95, "swept", "async=1,"},    /* x of 63 MB, 16 bytes a block */
+        {3937500, 2, 0.95, "swept", "async=1,"},    /* x of 63 MB, 16 bytes per block */
         {1941780, 3, 0.95, "swept", "async=1,"},    /* 47 MB, 24 bytes */
         {3937500, 2, 0.01, "sliced", "panels=1,"},  /* a stencil */
         {500000, 3, 0.95, "sliced", "panels=1,"},   /* 12 MB */

@@ -25,8 +25,8 @@ build() {
     $build/bin/tessera devices
 }
 
-# The list in as many parts as there are cores, side by side: compiling takes most of the time. All
-# that "$@" says runs each part, for compute-sanitizer.
+# Runs the list in as many parts as there are cores, side by side: compiling takes most of the time.
+# "$@" is a command that runs each part, such as compute-sanitizer.
 in_parts() {
     name=$1
     shift
@@ -51,8 +51,8 @@ tests() {
     in_parts device
 }
 
-# The solvers' tests, whose "cpu" is the device named by TEST_DEVICE, and the triangular
-# preconditioners', side by side. "$@" as above.
+# Runs the tests of solvers, whose "cpu" is the device named by TEST_DEVICE, and those of triangular
+# preconditioners, side by side. "$@" as above.
 solve() {
     pids=
     for test in $solve_tests; do

@@ -1,6 +1,6 @@
-/* What the papers' kernels must have in common with the papers beside their results: a kernel a
- * shape, one column number a block and the fill of 001; Table 1 of 004; equation 2, Table I and the
- * mini-grid of 003; which thread block computes which rows. */
+/* Properties of the papers' kernels beside their results: one kernel per shape, one column number
+ * per block and the fill of 001; Table 1 of 004; equation 2, Table I and the mini-grid of 003;
+ * which thread block computes which rows. */
 #include <math.h>
 #include <string.h>
 
@@ -216,9 +216,9 @@ static void thread_blocks_have_the_rows_of_the_papers(void **state)
         int64_t rows;  /* scalar rows of a thread block */
         unsigned grid; /* thread blocks in all */
     } cases[] = {
-        {"by_block_intact", 4 * 3, 10},           /* 002: a warp a block row, 4 warps */
+        {"by_block_intact", 4 * 3, 10},           /* 002: one warp per block row, 4 warps */
         {"by_column_intact", 4 * 3, 10},          /* 002 */
-        {"row_per_thread_intact", 17, 40},        /* 002: a thread block a block row */
+        {"row_per_thread_intact", 17, 40},        /* 002: one thread block per block row */
         {"row_per_thread_small", 2, 40},          /* 002, below its best range */
         {"ksparse_small_intact", 8 * 3, 5},       /* 003: Nbrows_tb = Nbrows_ta N_ta = 2 * 4 */
         {"ksparse_medium_intact", 8 * 7, 5},      /* 003, as K1 */

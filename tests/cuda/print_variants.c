@@ -1,5 +1,5 @@
 /* print_variants SOURCE [STEP]: "name defines..." for every STEP-th variant of kernels in that
- * device source, one a line, for the build. */
+ * device source, one per line, for the build. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -25,7 +25,7 @@ typedef struct dealt {
     char error[DEALT_MOST][1024];
     tess_part_info info[DEALT_MOST];
     int64_t held[DEALT_MOST], peak[DEALT_MOST]; /* bytes of the part; of its making */
-    /* The test's own: what a part does with its plan. */
+    /* The test's own function: what a part does with its plan. */
     tess_status (*body)(struct dealt *d, int rank, tess_part *part, tess_plan *plan);
     const void *x, *y0;
     void *y;

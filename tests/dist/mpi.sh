@@ -1,6 +1,6 @@
 #!/bin/sh
-# tessera-mpi on 1 to 4 ranks against one rank: products to rounding, solves by their residual; what
-# fails on one rank fails everywhere and nothing hangs.
+# tessera-mpi on 1 to 4 ranks against one rank: products to rounding, solves by their residual. A
+# failure on one rank fails on all, and nothing hangs.
 #
 # usage: mpi.sh BIN_DIRECTORY
 command=$1/tessera-mpi

@@ -30,7 +30,7 @@ typedef struct planted {
     tess_matrix *A;
 } planted;
 
-/* A dense picture of who owns an entry: -1 nobody. */
+/* Places a block in `owner`, a dense array with the block that owns each entry; -1: none. */
 static bool place(int *owner, int64_t rows, int64_t cols, const tess_shape *shape, int64_t row,
                   int64_t col, int block)
 {

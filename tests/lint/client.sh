@@ -1,8 +1,8 @@
 #!/bin/sh
-# client.sh [BUILD]: the command is a client. tools/tessera includes the public header and its own
-# ones; the benchmarks, `tessera bench` included, see the library's inside through bench/internal.h
-# alone; and with BUILD, what the command's objects call is exported by the shared library. First it
-# shows that it would notice.
+# client.sh [BUILD]: the command is a client. tools/tessera includes only the public header and its
+# own ones. The benchmarks and `tessera bench` include the library's internal headers only through
+# bench/internal.h. With BUILD, the shared library exports every function that the command's objects
+# call. First the script checks that it finds a planted include.
 set -eu
 complaints=$(mktemp)
 planted=$(mktemp -d)

@@ -1,8 +1,9 @@
-"""fortran.py CC FC LIBRARY WORK: the Fortran module says what the header says.
+"""fortran.py CC FC LIBRARY WORK: the Fortran module agrees with the header.
 
-Of every bind(c) type of fortran/tessera.f90: size, and offset of every component, as a C and a Fortran
-program print them. Of every enumerator: its value, and none of its enum is missing. Of every call: it is
-in the header, with the same result and arguments, and exported. First it shows that it would notice."""
+Compared are the size of every bind(c) type of fortran/tessera.f90 and the offset of every component, as a C
+and a Fortran program print them, and the value of every enumerator; no enumerator may be missing. Every call
+must be in the header with the same result and arguments, and be exported. First the script checks that it
+finds planted differences."""
 import os
 import re
 import subprocess
@@ -61,7 +62,7 @@ def read_module(text):
 
 
 def compare(header, module):
-    """What differs, without compiling anything."""
+    """The differences that show without compiling."""
     enums, structs, calls = read_header(header)
     values, types, ours = read_module(module)
     of = {constant: name for name, constants in enums.items() for constant in constants}

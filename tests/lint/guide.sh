@@ -1,6 +1,6 @@
 #!/bin/sh
-# Every line of C in README.md and docs/guide.md stands in examples/: each fenced block is a passage
-# of one of them, indentation aside. Every example is named in the guide, and every variable of the
+# Every line of C in README.md and docs/guide.md is from examples/: each fenced block is a passage of
+# one example, indentation aside. The guide names every example, and every variable of the
 # environment that the library reads.
 set -eu
 work=$(mktemp -d)

@@ -82,7 +82,7 @@ static bool is_right(fault_kind kind, const tess_method *method, const tess_pc_o
                      const tess_result *result)
 {
     switch (kind) {
-    case SINGULAR: /* p.Ap is 0 but for rounding, whose sign is anyone's guess */
+    case SINGULAR: /* p.Ap is 0 but for rounding, of either sign */
         return result->true_residual > 1e-3 &&
                ((method->least_squares && (result->reason == TESS_REASON_LEAST_SQUARES ||
                                            result->reason == TESS_REASON_ITERATION_LIMIT)) ||

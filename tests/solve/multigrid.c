@@ -9,7 +9,7 @@ static const char *device_name(void)
     return name ? name : "cpu";
 }
 
-/* On the emulator and under sanitizers a few small systems. */
+/* On the emulator and under sanitizers only a few small systems are run. */
 bool amg_run_few(void)
 {
     return test_few() > 2;

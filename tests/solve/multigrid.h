@@ -14,7 +14,7 @@ typedef struct amg_run {
     tess_result result;
 } amg_run;
 
-/* On the emulator a few small systems. */
+/* Returns whether only a few small systems are run, as on the emulator. */
 bool amg_run_few(void);
 /* A plan of A, which the run takes over. */
 void amg_run_plan(tess_ctx *ctx, tess_matrix *A, amg_run *r);
@@ -22,10 +22,10 @@ void amg_run_plan(tess_ctx *ctx, tess_matrix *A, amg_run *r);
 amg_run amg_run_generate(tess_ctx *ctx, const char *input);
 /* Solves from 0 with a new solver; x has to be finite. */
 void amg_run_solve(amg_run *r, const char *what, const char *spec);
-/* The same, which has to converge within so many iterations. */
+/* The same solve, which has to converge within `most` iterations. */
 void amg_run_within(amg_run *r, const char *what, const char *spec, int64_t most);
-/* Every fifth row or so couples to nothing any more; every ninth of these, and its right-hand side,
- * is 0. */
+/* Removes the couplings of about every fifth row. About every ninth of these rows becomes 0, with
+ * its right-hand side. */
 void amg_run_isolate(tess_ctx *ctx, amg_run *r, uint64_t seed);
 const tess_amg *amg_run_hierarchy(const amg_run *r);
 void amg_run_close(tess_ctx *ctx, amg_run *r);

@@ -61,7 +61,7 @@ static void singular_matrices_end_with_a_reason(void **state)
             continue;
         memset(p.x, 0, 6 * sizeof *p.x);
         assert_int_equal(tess_solve(p.plan, spec, p.b, p.x, &result), TESS_OK);
-        /* p.Ap = 0 but for rounding, whose sign is anyone's guess */
+        /* p.Ap = 0 but for rounding, which may have either sign */
         if (result.reason != TESS_REASON_BREAKDOWN && result.reason != TESS_REASON_STAGNATED &&
             result.reason != TESS_REASON_INDEFINITE && result.reason != TESS_REASON_DIVERGED &&
             !(i < count && tess_methods[i]->least_squares &&

@@ -162,7 +162,7 @@ void test_check_staged(const char *what, const tess_staged *staged, bool transpo
     }
     const tess_type real = tess_real_type(staged->vector_type);
     const double epsilon = real == TESS_F64 ? DBL_EPSILON : (double)FLT_EPSILON;
-    /* A row's error is that of its sum and of the rows before it: once a stage, at most. */
+    /* A row's error has those of its sum and of the rows before it, at most one per stage. */
     const double limit = 2 * (double)(longest + 2) * b * (double)staged->stages.count * epsilon;
     for (int64_t p = 0; p < n; p++)
         for (int32_t i = 0; i < b; i++) {

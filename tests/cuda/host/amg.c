@@ -257,7 +257,7 @@ static void without_room_the_host_computes(void **state)
     tess_matrix_destroy(A);
 }
 
-/* The launches of a second solve with at most so many iterations. */
+/* The launches of a second solve with at most `most` iterations. */
 static int64_t solve_launches(void **state, const tess_matrix *A, const char *spec, int64_t most,
                               int64_t *iterations)
 {

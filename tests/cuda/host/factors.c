@@ -106,7 +106,7 @@ static void applications_can_be_captured(void **state)
     double *r = test_vector(A->rows, TESS_F64, 1), *z = test_vector(A->rows, TESS_F64, 2);
     const tess_pc_options options = options_of(&tess_pc_ilu0, TESS_PC_COLOURS);
     subject s;
-    open_subject(state, A, &options, 0, &s); /* a launch a stage: nothing to be set before */
+    open_subject(state, A, &options, 0, &s); /* one launch per stage: nothing to be set before */
     tess_cuda *cuda = tess_cuda_of(s.device);
     cu_graph graph;
     cu_graph_exec exec;

@@ -60,8 +60,8 @@ enum {
     FAKE_MEMORY_BUS = 512,       /* bits */
     FAKE_THREADS_PER_MULTIPROCESSOR = 2048,
     FAKE_SHARED_PER_MULTIPROCESSOR = 233472,
-    FAKE_SHARED_DEFAULT = 49152, /* bytes a block may have without asking */
-    FAKE_SHARED_OPTIN = 232448,  /* bytes a block may ask for */
+    FAKE_SHARED_DEFAULT = 49152, /* bytes that a thread block has by default */
+    FAKE_SHARED_OPTIN = 232448,  /* bytes that a thread block may ask for */
     FAKE_CLUSTER = 2,            /* largest_cluster to begin with: one of 16 x 1024 threads takes
                                   * tenths of a second for an iteration of a solver */
 };

@@ -88,7 +88,7 @@ CALL cuModuleUnload(cu_module handle)
     return CU_SUCCESS;
 }
 
-/* The same handle for the same name: what was set of a function holds for whoever asks for it. */
+/* The same name gives the same handle, so that a function's attributes hold for every caller. */
 CALL cuModuleGetFunction(cu_function *function, cu_module handle, const char *name)
 {
     ENTER();
@@ -244,7 +244,8 @@ static void count_launch(const char *entry)
     }
 }
 
-/* The clock that events read: 10 us a launch, more for one that has to load its code. */
+/* The clock that events read: 10 us per launch, and more for the first launch of a function, which
+ * loads its code. */
 cu_result fake_run(const fake_launch *l)
 {
     fake_function *f = l->function;

@@ -21,7 +21,7 @@ static tess_matrix *hidden_of(tess_ctx *ctx, const char *input, bool fields)
     return A;
 }
 
-/* Full b x b blocks, 24 a row: fewer do not pay for passes at b = 2. */
+/* Full b x b blocks, 24 per row: fewer do not pay for passes at b = 2. */
 static tess_matrix *hidden(tess_ctx *ctx, int32_t b, tess_type type, int64_t nodes, bool fields)
 {
     char input[96];

@@ -120,7 +120,7 @@ static void the_host_does_not_wait_for_an_iteration(void **state)
  * of the others. A graph has as many iterations as fit half a millisecond. */
 static void a_slow_first_iteration_does_not_shorten_chunks(void **state)
 {
-    enum { ITERATIONS = 64, CHUNK = 8 }; /* five launches of 10 us each an iteration */
+    enum { ITERATIONS = 64, CHUNK = 8 }; /* five launches of 10 us per iteration */
     setting s = open_setting(state, "gen:elasticity:n=11", "cuda");
     tess_result result;
     tess_solver *solver;
