@@ -15,18 +15,18 @@
  *     the failure, with the offending value.
  *   - Out-parameters come last. A failure leaves them untouched.
  *   - The library never prints, exits, aborts, or keeps global mutable state.
- *   - A context may be used by one thread at a time; tess_plan_create says what products may do
- *     beyond that. Two contexts in two threads share nothing.
+ *   - A context may be used by one thread at a time. tess_plan_create says which products may run
+ *     at the same time. Two contexts share nothing.
  *   - Option structs may be zeroed: zero is the default of every field. NULL means all defaults.
  *   - Destroy functions take the object alone and accept NULL.
- *   - A constant of an enum begins with the enum's name: TESS_EFFORT_MEASURE. Those that stand in
- *     nearly every call are shorter: TESS_OK and TESS_ERR_..., TESS_F64, TESS_F32,
+ *   - A constant of an enum begins with the enum's name: TESS_EFFORT_MEASURE. Constants that
+ *     nearly every program needs are shorter: TESS_OK and TESS_ERR_..., TESS_F64, TESS_F32,
  *     TESS_C64, TESS_C32.
  *   - Until 1.0 a minor version is an ABI of its own: libtessera.so.0.2. A patch keeps it.
- *   - Structs that will grow tell their size. An options struct begins with `size`, its sizeof; 0
- *     stands for the struct as it was in 0.2. A call that fills a struct of the section Inspection
- *     is told the sizeof, and fills no more than that. What the library itself allocates grows at
- *     its end; tess_result has room reserved. The other structs stay as they are.
+ *   - Structs that will grow carry their size. An options struct begins with `size`: its sizeof,
+ *     or 0 for the struct as it was in 0.2. A call of the section Inspection that fills a struct
+ *     takes its sizeof, and fills no more bytes than that. Structs that the library allocates grow
+ *     at their end. tess_result has reserved fields. No other struct will change.
  *
  * The header goes from simple to advanced: context, matrix, analysis, plan, prediction, solve,
  * assembly, inspection. docs/glossary.md explains the words.
@@ -77,11 +77,11 @@ typedef enum tess_status {
 TESS_API const char *tess_status_name(tess_status status);
 TESS_API const char *tess_status_text(tess_status status);
 
-/* "0.2.0": the version of the library that is linked. The macros above are that of the header. */
+/* "0.2.0": the version of the library that is linked. The macros above are the header's. */
 TESS_API const char *tess_version(void);
 
-/* Of `candidates` the one with the smallest edit distance to `word`, for messages about names that
- * do not exist; NULL when none shares half its letters. */
+/* The candidate with the smallest edit distance to `word`, for messages about names that do not
+ * exist. NULL when every candidate is more than half the word's length away. */
 TESS_API const char *tess_nearest(const char *word, const char *const *candidates, size_t count);
 
 /* ---- Context ------------------------------------------------------------------------------- */
@@ -106,10 +106,10 @@ typedef void (*tess_log_fn)(void *user, const char *line);
 /* The most threads that can be asked for, in a context and in a device's name. */
 enum { TESS_THREADS_MAX = 1024 };
 
-/* A context's threads are its own: made at the first call that uses more than one, asleep between
- * calls, ended with the context. A forked child makes its own; a context that another thread was
- * using when the process forked is lost to the child. A call inside a parallel region of the
- * caller's OpenMP computes on the calling thread alone. */
+/* A context has threads of its own. The first call that uses more than one creates them, they sleep
+ * between calls, and they end with the context. A forked child creates its own threads; it cannot
+ * use a context that another thread was using when the process forked. A call inside a parallel
+ * region of the caller's OpenMP computes on the calling thread alone. */
 typedef struct tess_ctx_options {
     size_t size;              /* sizeof(tess_ctx_options), or 0 */
     tess_allocator allocator; /* all zero: the C library's */
@@ -144,12 +144,13 @@ typedef enum tess_wisdom_keep {
     TESS_WISDOM_OFF = 3     /* nothing is remembered: every plan is searched anew */
 } tess_wisdom_keep;
 
-/* What the context held so far is dropped; a file is read at the next search. `path` is copied; it
- * must be NULL unless `keep` is TESS_WISDOM_FILE. The performance model lies beside the file. */
+/* Drops the wisdom that the context held so far. A file is read at the next search. `path` is
+ * copied; it must be NULL unless `keep` is TESS_WISDOM_FILE. The performance model lies beside the
+ * file. */
 TESS_API tess_status tess_ctx_set_wisdom(tess_ctx *ctx, tess_wisdom_keep keep, const char *path);
 
-/* Frees an array that a function of this library returned; ctx is the one it was given. NULL is
- * fine. */
+/* Frees an array that a function of this library returned. `ctx` is the context of that call.
+ * `pointer` may be NULL. */
 TESS_API void tess_release(tess_ctx *ctx, void *pointer);
 
 /* ---- Matrix -------------------------------------------------------------------------------- */
@@ -157,12 +158,12 @@ TESS_API void tess_release(tess_ctx *ctx, void *pointer);
 typedef struct tess_matrix tess_matrix;
 
 /* The type of a matrix's values and of its vectors. A complex scalar is a pair of reals, the real
- * part first: what C has as double _Complex, C++ as std::complex<double>, Fortran as complex(8).
+ * part first, as C's double _Complex, C++'s std::complex<double> and Fortran's complex(8).
  *
  * Matrices of every type are made, converted, read, written and analysed. Products and solvers of
- * complex ones run on "ref", "cpu" and "cuda"; complex scalars in a GPU's memory lie at multiples
- * of their size. All else (several parts, tess_matrix_multiply, predictions) is refused with
- * TESS_ERR_UNSUPPORTED. */
+ * complex matrices run on "ref", "cpu" and "cuda". Complex scalars in a GPU's memory must lie at
+ * multiples of their size. Everything else (several parts, tess_matrix_multiply, predictions)
+ * refuses complex matrices with TESS_ERR_UNSUPPORTED. */
 typedef enum tess_type {
     TESS_F64 = 0,
     TESS_F32 = 1,
@@ -175,7 +176,7 @@ typedef struct tess_complex {
     double re, im;
 } tess_complex;
 
-/* Bytes of one scalar: 8, 4, 16 and 8. 0 for what is no type. */
+/* Bytes of one scalar: 8, 4, 16 and 8. 0 for any other value. */
 TESS_API size_t tess_type_bytes(tess_type type);
 
 /* The order of the r*c values inside a block. Matrices store column-major blocks. Row-major input
@@ -198,7 +199,7 @@ typedef enum tess_ownership {
     TESS_OWNERSHIP_ADOPT = 2
 } tess_ownership;
 
-/* All of a matrix, to be read. Block row i owns the blocks row_offsets[i] .. row_offsets[i+1]-1.
+/* A whole matrix, read-only. Block row i owns the blocks row_offsets[i] .. row_offsets[i+1]-1.
  * Block k is at block column columns[k]. Its values are values[k*block_height*block_width ...],
  * column-major. Columns increase strictly in each row. When the block size does not divide rows or
  * cols, the last blocks are padded with zeros. */
@@ -213,7 +214,7 @@ typedef struct tess_matrix_view {
     const void *values;                /* blocks * r * c of `type` */
 } tess_matrix_view;
 
-/* What A is, as it lies in memory. The arrays are A's own. */
+/* A's sizes and arrays, as they lie in memory. The arrays belong to A. */
 TESS_API void tess_matrix_get_view(const tess_matrix *A, tess_matrix_view *view);
 TESS_API void tess_matrix_destroy(tess_matrix *A);
 
@@ -223,15 +224,15 @@ TESS_API tess_status tess_matrix_from_csr(tess_ctx *ctx, tess_type type, int64_t
                                           const void *values, tess_ownership ownership,
                                           tess_matrix **out);
 
-/* The same with 32-bit row offsets, as SciPy and PETSc have them. The arrays are copied. */
+/* CSR with 32-bit row offsets, as SciPy and PETSc have it. The arrays are copied. */
 TESS_API tess_status tess_matrix_from_csr_i32(tess_ctx *ctx, tess_type type, int64_t rows,
                                               int64_t cols, const int32_t *row_offsets,
                                               const int32_t *columns, const void *values,
                                               tess_matrix **out);
 
 /* BSR as described by a view. block_rows, block_cols and blocks may be 0: they follow from the
- * rest. COPY ignores values in the padding of the last block row and column; with BORROW and ADOPT
- * they must be 0. */
+ * rest. COPY ignores values in the padding of the last block row and column. BORROW and ADOPT
+ * need zeros there. */
 TESS_API tess_status tess_matrix_from_bsr(tess_ctx *ctx, const tess_matrix_view *arrays,
                                           tess_block_order order, tess_ownership ownership,
                                           tess_matrix **out);
@@ -284,9 +285,10 @@ TESS_API tess_status tess_matrix_transpose(tess_ctx *ctx, const tess_matrix *A, 
 /* The conjugate transpose A^H; of a real matrix the transpose. */
 TESS_API tess_status tess_matrix_conjugate_transpose(tess_ctx *ctx, const tess_matrix *A,
                                                      tess_matrix **out);
-/* The product A B: r x c blocks times c x k blocks are r x k blocks. A's columns must be B's rows,
- * in blocks of one size, of one type. The pattern has every block that a sum reaches, be it zero.
- * The result does not depend on the number of threads. */
+/* The product A B: r x c blocks times c x k blocks are r x k blocks. A must have as many
+ * columns as B has rows, in blocks of the same size, and both must have the same type. The result
+ * stores every block (i, j) for which A stores (i, k) and B stores (k, j), even if the sum is zero.
+ * It does not depend on the number of threads. */
 TESS_API tess_status tess_matrix_multiply(tess_ctx *ctx, const tess_matrix *A, const tess_matrix *B,
                                           tess_matrix **out);
 
@@ -299,7 +301,7 @@ TESS_API tess_status tess_matrix_permute(tess_ctx *ctx, const tess_matrix *A, co
 /* A in another type. A finite f64 outside f32's range fails with TESS_ERR_OVERFLOW. A real matrix
  * becomes a complex one with imaginary parts 0. A complex matrix becomes a real one only where all
  * of its imaginary parts are 0, or it fails with TESS_ERR_MATRIX and the place of the first that is
- * not: tess_matrix_real_part drops them. */
+ * not 0. tess_matrix_real_part drops imaginary parts. */
 TESS_API tess_status tess_matrix_to_type(tess_ctx *ctx, const tess_matrix *A, tess_type type,
                                          tess_matrix **out);
 
@@ -313,7 +315,7 @@ TESS_API tess_status tess_matrix_export_values(tess_ctx *ctx, const tess_matrix 
 
 /* The min(block_rows, block_cols) diagonal blocks, column-major, of A's type. A's blocks must be
  * square. A diagonal block that is not stored is filled with zeros. *missing, unless NULL, becomes
- * the number of those. */
+ * the number of blocks filled so. */
 TESS_API tess_status tess_matrix_diagonal_blocks(tess_ctx *ctx, const tess_matrix *A, void *blocks,
                                                  int64_t *missing);
 
@@ -328,44 +330,44 @@ TESS_API tess_status tess_matrix_update(tess_ctx *ctx, tess_matrix *B, const tes
 /* Reads a Matrix Market or a .tess file. The content tells the kind, not the name.
  *
  * Matrix Market: coordinate or array; real, integer, complex or pattern; general, symmetric,
- * skew-symmetric or hermitian; plain or gzip. The result is CSR of f64, of a complex file CSR of
- * c64, symmetric ones expanded to full. Entries at the same place are summed in the order of the
- * file. Explicit zeros are kept. A pattern's values are 1. A .tess file gives the matrix that was
- * written.
+ * skew-symmetric or hermitian; plain or gzip. The result is CSR of f64, or of c64 for a
+ * complex file. A symmetric file is expanded to the full matrix. Entries at the same place are
+ * summed in the order of the file. Explicit zeros are kept. A pattern's values are 1. A .tess file
+ * gives the matrix that was written.
  *
  * Reading uses all threads of the context, and at most twice the memory of the matrix and a buffer.
  * The error of a malformed file is "path:line: reason". */
 TESS_API tess_status tess_matrix_read(tess_ctx *ctx, const char *path, tess_matrix **out);
 
 /* Writes A to a file. The name tells the kind.
- *   .mtx, .mtx.gz   Matrix Market coordinate, real or complex, general. Values read back to the
- * same bits. Entries that are 0 are left out when A has blocks larger than 1 x 1. Values that are
- *                   not finite are refused.
+ *   .mtx, .mtx.gz   Matrix Market coordinate, real or complex, general. Values read back to
+ *                   the same bits. Entries that are 0 are left out when A has blocks larger
+ *                   than 1 x 1. Values that are not finite are refused.
  *   .tess           Tessera's own: any A as it is, checksummed, near the speed of the disk
  *                   (docs/formats.md).
  *   -               Matrix Market to standard output.
  * A failure leaves no partial file, and an old file as it was. */
 TESS_API tess_status tess_matrix_write(tess_ctx *ctx, const tess_matrix *A, const char *path);
-/* The same to a Matrix Market file that says "symmetric" and has the lower triangle alone. Where
- * a_ij is not a_ji, an absent entry being 0, it fails with TESS_ERR_MATRIX and the place. */
+/* Writes the lower triangle of A to a Matrix Market file that says "symmetric". Where a_ij differs
+ * from a_ji, the call fails with TESS_ERR_MATRIX and the place. An absent entry counts as 0. */
 TESS_API tess_status tess_matrix_write_symmetric(tess_ctx *ctx, const tess_matrix *A,
                                                  const char *path);
 
-/* The same where a_ij is the conjugate of a_ji, to a file that says "hermitian"; of a real matrix
- * tess_matrix_write_symmetric. */
+/* The same for a matrix whose a_ij is the conjugate of a_ji, to a file that says "hermitian". For a
+ * real matrix it is tess_matrix_write_symmetric. */
 TESS_API tess_status tess_matrix_write_hermitian(tess_ctx *ctx, const tess_matrix *A,
                                                  const char *path);
 
 /* A dense vector from a Matrix Market file (array or coordinate, n x 1 or 1 x n, plain or gzip),
- * from NumPy's .npy (f8, f4, c16 or c8; n, n x 1 or 1 x n) or from text with one number a line.
- * *values becomes *count scalars of `type`, to be freed with tess_release. A file of real numbers
- * may be read as a complex vector; one of complex numbers as a real vector is refused. */
+ * from NumPy's .npy (f8, f4, c16 or c8; n, n x 1 or 1 x n) or from text with one number per
+ * line. *values becomes *count scalars of `type`, to be freed with tess_release. A file of real
+ * numbers may be read as a complex vector; one of complex numbers as a real vector is refused. */
 TESS_API tess_status tess_vector_read(tess_ctx *ctx, const char *path, tess_type type,
                                       int64_t *count, void **values);
 
 /* Writes a dense vector. .mtx and .mtx.gz become a Matrix Market array n x 1, .npy an array of
- * NumPy's, any other name text with one number a line. "-" is that text to standard output. Text
- * has real numbers only: a complex vector is refused there. */
+ * NumPy's, any other name text with one number per line. "-" writes that text to standard output.
+ * Text holds real numbers only: a complex vector is refused. */
 TESS_API tess_status tess_vector_write(tess_ctx *ctx, const char *path, tess_type type,
                                        int64_t count, const void *values);
 
@@ -373,10 +375,10 @@ TESS_API tess_status tess_vector_write(tess_ctx *ctx, const char *path, tess_typ
 
 /* A test problem from its name and keys, "stencil27:n=48,b=3". A leading "gen:" is accepted. The
  * same text gives the same bits with any number of threads. Sizes are in points or blocks. Every
- * key has a default, and every problem takes type=f64|f32|c64|c32. In a complex matrix scalar (i,
- * j) is the real one times a number of modulus 1. Its phase depends on the pair {i, j} alone, (j,
- * i) has the opposite one, and the diagonal stays real: a symmetric problem becomes a Hermitian
- * one, a dominant diagonal stays dominant. tile takes an INPUT of reals.
+ * key has a default, and every problem takes type=f64|f32|c64|c32. In a complex matrix
+ * a_ij is the real problem's a_ij times a number of modulus 1. The phase of this number depends on
+ * the pair {i, j} alone, is opposite for a_ji, and is 0 on the diagonal. So a symmetric problem
+ * becomes a Hermitian one, and a dominant diagonal stays dominant. tile takes a real INPUT.
  *
  *   stencil7, stencil27   n=32 (or nx, ny, nz), b=3, seed=1: every point of a box coupled with its
  *                         6 or 26 neighbours by dense b x b blocks. Off-diagonal scalars are random
@@ -396,14 +398,15 @@ TESS_API tess_status tess_vector_write(tess_ctx *ctx, const char *path, tess_typ
  *                         convection, diffusion and reaction of b coupled components, upwind
  *                         7-point, not symmetric. Right-hand side: a smooth source.
  *   powerlaw              rows=100000, avg=6, b=3, long=16, length=12000, seed=1: 1..2avg-1 blocks
- *                         a row in random columns and the diagonal, but `long` rows of `length`
- *                         blocks (10 % more or less). Valued like the stencils; not symmetric.
- *   random                rows=10000, cols=rows, avg=8 (0..2avg blocks a row) or count (exactly),
- *                         r=1, c=1, seed=1: random columns, values in [-1, 1).
+ *                         per row in random columns and on the diagonal, and `long` rows of
+ *                         `length` blocks (10 % more or less). Values as in the stencils; not
+ *                         symmetric.
+ *   random                rows=10000, cols=rows, avg=8 (0..2avg blocks per row) or count (blocks in
+ *                         every row), r=1, c=1, seed=1: random columns, values in [-1, 1).
  *   trefethen             n=2000, skip=0: the primes on the diagonal, 1 where |i-j| is a power of
  *                         two, without the first `skip` rows and columns.
  *   promote               "promote:b=3,seed=1:INPUT": every entry of INPUT (a file, or "gen:...")
- *                         becomes a dense b x b block, valued like the stencils.
+ *                         becomes a dense b x b block, with values as in the stencils.
  *   tile                  "tile:copies=8:INPUT": copies of INPUT along the diagonal.
  *   planted               rows=10000, cols=rows, shapes=4x4/row:32/column:32/diagonal:32,
  *                         blocks=64, fill=1, noise=1, seed=1: random blocks of these shapes that
@@ -436,8 +439,8 @@ typedef struct tess_symmetry {
 
 /* Compares A with its transpose, of a complex matrix too. */
 TESS_API tess_status tess_matrix_symmetry(tess_ctx *ctx, const tess_matrix *A, tess_symmetry *out);
-/* *hermitian becomes 1 where a_ij is the conjugate of a_ji, an absent entry being 0, and 0
- * otherwise; of a real matrix that is symmetry. */
+/* *hermitian becomes 1 if every a_ij is the conjugate of a_ji, an absent entry being 0, and 0
+ * otherwise. For a real matrix this is symmetry. */
 TESS_API tess_status tess_matrix_hermitian(tess_ctx *ctx, const tess_matrix *A, int *hermitian);
 
 /* One way to cut a matrix into r x c blocks, counted exactly. Blocks begin at the rows congruent to
@@ -448,8 +451,8 @@ typedef struct tess_block_candidate {
     int64_t blocks;     /* blocks that hold at least one entry */
     double fill;        /* stored scalars / entries: r c blocks / entries, padding included */
     double density;     /* entries / stored scalars */
-    double bytes;       /* an SpMV moves: values, 4 a block, 4 a block row, x and y */
-    double index_saved; /* bytes of indices less than CSR's */
+    double bytes;       /* of an SpMV: values, 4 per block, 4 per block row, x and y */
+    double index_saved; /* bytes of indices saved, compared with CSR */
 } tess_block_candidate;
 
 typedef struct tess_detect_options {
@@ -459,22 +462,22 @@ typedef struct tess_detect_options {
 
 /* What tess_detect found. The candidates come in this order. First, at offset 0: b x b for
  * b = 1..32; r x c for all other r and c up to 8; r x c with 16 or 32 and powers of two. Then the
- * same sizes at another offset, where they are at least half full there and have at least 2 % fewer
- * blocks. The list is empty for a matrix without entries. */
+ * same sizes at another offset, if they are at least half full at that offset and have at least 2 %
+ * fewer blocks than at offset 0. The list is empty for a matrix without entries. */
 typedef struct tess_detection {
     int64_t entries; /* scalars counted */
     int64_t count;   /* of candidates */
     const tess_block_candidate *candidates;
     int32_t natural_block; /* the largest b whose b x b blocks are more than 90 % full at offset 0;
-                              1: none larger than 1 x 1 is */
+                              1: no larger blocks are */
     tess_block_candidate recommended; /* for tess_matrix_to_blocks, always at offset 0; 1 x 1: do
                                          not block */
     char reason[320];                 /* why: one sentence, with numbers */
 } tess_detection;
 
 /* Counts the blocks of all candidate sizes and recommends the cheapest. A's scalars are counted,
- * whatever its present block size. Takes about a tenth of a second a million entries. NULL: default
- * options. */
+ * whatever its present block size. Takes about a tenth of a second per million entries. NULL:
+ * default options. */
 TESS_API tess_status tess_detect(tess_ctx *ctx, const tess_matrix *A,
                                  const tess_detect_options *options, tess_detection **out);
 TESS_API void tess_detection_destroy(tess_detection *detection);
@@ -486,20 +489,20 @@ TESS_API void tess_detection_destroy(tess_detection *detection);
  */
 typedef struct tess_regrouping {
     int32_t block;  /* b of the b x b blocks; 1: none were found that pay */
-    int32_t fields; /* so many fields of equal length, one after the other, are interleaved; 0:
-                       rows with nearly the same columns were grouped */
+    int32_t fields; /* fields of equal length, one after the other, that are interleaved; 0: rows
+                       with nearly the same columns were grouped */
     int64_t blocks; /* b x b, that hold at least one entry */
     double density; /* entries / stored scalars */
-    double bytes;   /* an SpMV moves: as tess_block_candidate.bytes, and what brings x into the
-                       new order and y back */
+    double bytes;   /* of an SpMV: as tess_block_candidate.bytes, and those of permuting x
+                       and y */
     const int64_t *order; /* `rows` of them; NULL: block is 1 */
     char reason[320];     /* what was found: one sentence, with numbers */
 } tess_regrouping;
 
-/* Looks for fields and for rows alike, up to 16 in a group, counts the blocks of what it finds and
- * takes the cheapest. It pays where it moves at least 5 % less than 1 x 1 blocks do. Takes less
- * than half a second of processor time a million entries. Of a matrix that is not square nothing is
- * found. */
+/* Looks for fields, and for groups of up to 16 rows with nearly the same columns. Counts the blocks
+ * of each regrouping found and takes the cheapest. A regrouping pays where its product moves at
+ * least 5 % fewer bytes than with 1 x 1 blocks. Takes less than half a second of processor time per
+ * million entries. Nothing is found in a matrix that is not square. */
 TESS_API tess_status tess_detect_regrouping(tess_ctx *ctx, const tess_matrix *A,
                                             const tess_detect_options *options,
                                             tess_regrouping **out);
@@ -529,8 +532,8 @@ typedef struct tess_device tess_device;
 typedef struct tess_plan tess_plan;
 
 /* A device by its name:
- *   "ref"            one obvious loop, the truth for tests
- *   "cpu", "cpu:4"   the processor, so many threads (1..TESS_THREADS_MAX); "cpu:4,4": two parts
+ *   "ref"            plain loops, the reference for tests
+ *   "cpu", "cpu:4"   the processor; 4 threads of it (1..TESS_THREADS_MAX); "cpu:4,4": two parts
  *   "cuda", "cuda:1" a GPU, by number; "cuda:0,1": a part of the matrix on each (docs/parts.md)
  *   "auto"           see tess_device_open_for
  *   "profile:h200"   a machine that is not here, for tess_predict alone */
@@ -553,8 +556,8 @@ typedef enum tess_effort {
 /* Whether a plan may permute inside, so that blocks appear which the numbering hides
  * (tess_detect_regrouping). */
 typedef enum tess_regroup {
-    TESS_REGROUP_AUTO = 0, /* where it is predicted to pay and, timed, does; never with ESTIMATE */
-    TESS_REGROUP_ON = 1,   /* whatever is found; fails where nothing is */
+    TESS_REGROUP_AUTO = 0, /* where prediction and timing say that it pays; not with ESTIMATE */
+    TESS_REGROUP_ON = 1,   /* always; fails where no regrouping is found */
     TESS_REGROUP_OFF = 2
 } tess_regroup;
 
@@ -567,37 +570,37 @@ typedef struct tess_plan_options {
     int reproducible;   /* 1: bitwise the same result for any number of threads */
     int fresh;          /* 1: search although the choice for such a matrix is remembered, and
                            although the matrix is small */
-    const char *form;   /* of products on several parts: tess_product_form_name; NULL: the first.
-                           One device takes no notice */
+    const char *form;   /* of products on several parts: tess_product_form_name; NULL: the first;
+                           ignored on one device */
     tess_regroup regroup;
 } tess_plan_options;
 
 /* Prepares A for repeated products on a device. The plan refers to A's arrays where it can, so A
  * must outlive it. Results are bitwise repeatable on the same plan.
  *
- * A kernel that was not asked for and fails when the plan is made, or at the plan's first product,
- * is no failure of the call: the next candidate takes its place, and tess_plan_explain and
- * tess_plan_get_info say so.
+ * A kernel that the library chose may fail while the plan is made, or at the plan's first product.
+ * The call succeeds all the same: the next candidate takes the kernel's place, and
+ * tess_plan_explain and tess_plan_get_info say so.
  *
  * Threads: products and updates of values of one plan may be called by several threads at once and
  * take turns. Plans of one matrix, of one context or of several, may compute in different threads
- * at the same time. While one product uses a context's threads, another of the same context is
- * computed by its caller's thread alone. All else, a plan's end and explanation included, follows
- * the rule of contexts: one thread at a time.
+ * at the same time. While one product uses a context's threads, another product of the same
+ * context is computed by its caller's thread alone. All other calls, tess_plan_destroy and
+ * tess_plan_explain included, follow the rule of contexts: one thread at a time.
  *
- * Regrouping: the plan may keep a second matrix, of b x b blocks in another order of the unknowns,
- * and bring x into that order and y back in every product. Vectors, values and preconditioners of
- * the caller's stay in A's numbering. A solver runs in the other order as a whole: it brings b and
- * x there once and x back, and its preconditioner is of b x b blocks. Zeros that fill up blocks are
- * multiplied like any other entry, so an infinity in x reaches all rows of such a block. With AUTO
- * only square matrices of 1 x 1 blocks are looked at, and only where format, kernel, parameters and
- * reproducibility are left open.
+ * Regrouping: the plan may keep a second matrix, of b x b blocks in another order of the unknowns.
+ * Every product then permutes x into that order and y back. The caller's vectors, values and
+ * preconditioners stay in A's numbering. A solver works in the new order throughout: it permutes b
+ * and x once at the beginning and x back at the end, and its preconditioner has b x b blocks.
+ * Padding is multiplied like any entry, so an infinity in x reaches all rows of a padded block.
+ * AUTO considers only square matrices of 1 x 1 blocks, and only where format, kernel, parameters
+ * and reproducibility are left open.
  *
- * Wisdom: what a search has found is remembered for matrices of the same class, in
- * tessera/wisdom.json in the user's cache directory. Later plans take it without a search. It
+ * Wisdom: the choice of a search is remembered for matrices of the same class, in
+ * tessera/wisdom.json in the user's cache directory. Later plans take it without a search. Wisdom
  * changes a plan's speed, never what is computed. TESSERA_WISDOM in the environment names another
  * file, or is "off"; tess_ctx_set_wisdom decides for one context. Any number of processes may share
- * a file. A file that holds something else is neither used nor replaced. */
+ * a file. A file with other content is neither used nor replaced. */
 TESS_API tess_status tess_plan_create(tess_ctx *ctx, const tess_matrix *A, tess_device *device,
                                       const tess_plan_options *options, tess_plan **out);
 TESS_API void tess_plan_destroy(tess_plan *plan);
@@ -649,10 +652,10 @@ TESS_API tess_status tess_spmm_complex(tess_plan *plan, int k, tess_block_order 
  * plan may use `values` in place, as it does A's own arrays: keep them until the next update or the
  * end of the plan.
  *
- * A plan follows its matrix without this call. After tess_matrix_update and tess_builder_update its
- * next product has the new values, whatever its format; in that product a format with a copy of
- * them takes them over. So call this function, with the values of A's view, before a product that
- * is captured in a CUDA graph. A plan that was given other arrays here keeps those.
+ * A plan follows its matrix without this call: after tess_matrix_update and tess_builder_update its
+ * next product has the new values, whatever its format. A format with its own copy of the values
+ * updates the copy in that product. So before a product that is captured in a CUDA graph, call this
+ * function with the values of A's view. A plan that was given another array here keeps it.
  *
  * A plan with half storage compares each block with its mirror. Zeros of both signs are equal, and
  * so are any two NaN. When the new values are not symmetric, the plan stores the whole matrix from
@@ -663,8 +666,8 @@ TESS_API tess_status tess_plan_update_values(tess_plan *plan, const void *values
 TESS_API const char *tess_plan_explain(tess_plan *plan);
 
 /* Memory of a device, for vectors that stay there. On devices that use the host's memory these are
- * plain allocations and copies. Addresses of "cuda" devices are ordinary CUDA device pointers. What
- * another CUDA library in the process allocated can be passed to the products as well.
+ * plain allocations and copies. Addresses of "cuda" devices are ordinary CUDA device pointers.
+ * Memory that another CUDA library in the process allocated can be passed to products as well.
  *
  * "cuda" is an asynchronous device. A product whose vectors are all in device memory is put into
  * the plan's stream and returns at once. It neither allocates nor waits, so it can be captured in a
@@ -678,7 +681,7 @@ TESS_API tess_status tess_device_copy_to(tess_device *device, void *to, const vo
                                          size_t bytes);
 TESS_API tess_status tess_device_copy_from(tess_device *device, void *to, const void *from,
                                            size_t bytes);
-/* Returns when all that was asked of the device is done. */
+/* Returns when the device has finished all work that it was given. */
 TESS_API tess_status tess_device_synchronize(tess_device *device);
 
 /* From now on products of this plan run in the caller's stream, a CUstream or cudaStream_t of the
@@ -686,16 +689,15 @@ TESS_API tess_status tess_device_synchronize(tess_device *device);
 TESS_API tess_status tess_plan_set_stream(tess_plan *plan, void *stream);
 
 /* Vectors by part, for plans on a device of several parts ("cuda:0,1"). x[r] holds the rows of part
- * r, in memory of that part's device or of the host. All that is said of vectors of one device
- * holds for each part: with all vectors in device memory a product is put into the parts' streams
- * and returns, and what parts need of each other's rows goes from device to device. Parts without
- * rows may have NULL.
+ * r, in memory of that part's device or of the host. The rules for the vectors of one device hold
+ * for each part. With all vectors in device memory a product is put into the parts' streams and
+ * returns at once, and halos go from device to device. x[r] may be NULL where part r has no rows.
  *
  *     for (int r = 0; r < tess_plan_parts(plan); r++) {
  *         tess_plan_get_part(plan, r, sizeof part, &part);
  *         tess_device_alloc(part.device, part.rows * sizeof(double), &x[r]);
- *         tess_device_copy_to(part.device, x[r], whole + part.first_row, part.rows *
- * sizeof(double));
+ *         tess_device_copy_to(part.device, x[r], whole + part.first_row,
+ *                             part.rows * sizeof(double));
  *     }
  *     tess_spmv_parts(plan, 1.0, x, 0.0, y); */
 typedef struct tess_plan_part {
@@ -703,9 +705,9 @@ typedef struct tess_plan_part {
     int64_t first_row, rows;
 } tess_plan_part;
 
-/* 1 for a plan on a device of one part. */
+/* The number of parts; 1 for a plan on a device of one part. */
 TESS_API int tess_plan_parts(const tess_plan *plan);
-/* As the other calls with a size: `size` is sizeof *out. */
+/* size: sizeof(tess_plan_part). */
 TESS_API tess_status tess_plan_get_part(tess_plan *plan, int rank, size_t size,
                                         tess_plan_part *out);
 TESS_API tess_status tess_spmv_parts(tess_plan *plan, double alpha, const void *const *x,
@@ -720,7 +722,7 @@ TESS_API tess_status tess_spmv_dot_parts(tess_plan *plan, double alpha, const vo
 TESS_API tess_status tess_spmm_parts(tess_plan *plan, int k, tess_block_order order, double alpha,
                                      const void *const *X, int64_t ldx, double beta, void *const *Y,
                                      int64_t ldy);
-/* *dot = x . y. Of each part both vectors are in its device's memory, or both in the host's. */
+/* *dot = x . y. Both vectors of a part are in its device's memory, or both in the host's. */
 TESS_API tess_status tess_dot_parts(tess_plan *plan, const void *const *x, const void *const *y,
                                     double *dot);
 
@@ -733,8 +735,8 @@ TESS_API tess_status tess_dot_parts(tess_plan *plan, const void *const *x, const
 typedef struct tess_predict_options {
     size_t size;            /* sizeof(tess_predict_options), or 0 */
     int devices;            /* the most to consider, 1 .. 1024; 0: 1 */
-    double link_bandwidth;  /* bytes a second between two devices; 0: the measured speed of copies
-                               to the host and back, or 50e9 */
+    double link_bandwidth;  /* bytes per second between two devices; 0: the measured speed of
+                               copies to the host and back, or 50e9 */
     double sync_seconds;    /* one synchronisation of all devices; 0: 10e-6 */
     double latency_seconds; /* one message between two devices; 0: 2e-6 */
     const char *partition;  /* which device has which rows: a name of tess_partition_create; NULL:
@@ -743,8 +745,8 @@ typedef struct tess_predict_options {
                                cpu:2) and share its memory's throughput */
 } tess_predict_options;
 
-/* One way to run the product. Times are in the mean (`seconds`) and at best. 0: the model does not
- * know this kernel. */
+/* One way to run the product. `seconds` is the mean time, best_seconds the best. 0: the model does
+ * not know this kernel. */
 typedef struct tess_predicted_kernel {
     char format[32], kernel[64], params[128]; /* as in tess_plan_options */
     double bytes;                             /* moved by one product, padding included */
@@ -754,11 +756,12 @@ typedef struct tess_predicted_kernel {
 
 /* An iteration of CG with a diagonal preconditioner on `devices` equal devices, each with its part
  * of the rows. Times are seconds in the mean, except best_spmv and best_iteration. Products and
- * vectors are those of the largest part, `halo` is that of the part that needs most.
+ * vectors are those of the largest part, `halo` is that of the part with the largest halo.
  *
- * through_host and direct are what paper 004's eq. 11 has for the communication, for comparison:
- * there all of p goes to every device, x n scalars by way of the host's memory, or x scalars
- * between devices that reach each other, and devices meet four times. */
+ * through_host and direct are the communication by eq. 11 of paper 004, for comparison. In eq. 11
+ * every device gets all x scalars of p, and the n devices synchronise four times. through_host has
+ * x n scalars go through the host's memory, direct x scalars between devices that reach each
+ * other. */
 typedef struct tess_predicted_solve {
     int devices;
     double spmv, best_spmv;
@@ -769,11 +772,11 @@ typedef struct tess_predicted_solve {
     double iteration, best_iteration;
     double flops;   /* of one iteration, zeros inside blocks included */
     double speedup; /* over one device */
-    double halo;    /* the halo of p, exactly, with a latency a message */
-    double sums;    /* the sums of dot products: two an iteration, log2(devices) latencies each */
+    double halo;    /* the halo of p, counted exactly, with one latency per message */
+    double sums;    /* sums of dot products: two per iteration, log2(devices) latencies each */
     double through_host, direct;
-    double halo_bytes;   /* that a device receives a product */
-    double messages;     /* in as many messages */
+    double halo_bytes;   /* received per product by the device with the largest halo */
+    double messages;     /* received per product by the device with the most neighbours */
     double largest;      /* bytes that the largest part's product moves, over the mean */
     double useful_flops; /* eq. 10: without the zeros inside blocks */
 } tess_predicted_solve;
@@ -784,20 +787,22 @@ typedef struct tess_prediction {
     int64_t kernel_count;
     const tess_predicted_kernel *kernels; /* First what an ESTIMATE plan takes: the fastest, where
                                              a format that is costly to make must be a tenth ahead.
-                                             Then the others by their time. Last those that the
-                                             model does not know. Where a processor with other
-                                             instructions stands in, the backend's own order. */
+                                             Then the others by their time. Last the kernels
+                                             that the model does not know. Where a processor
+                                             with another instruction set stands in, the
+                                             backend's own order. */
     int64_t solve_count;
     const tess_predicted_solve *solves; /* 1, 2, 4 ... devices, and the number asked for */
     int worthwhile;     /* the most devices in `solves` of which each still adds half its share */
     double density;     /* d_N of eq. 10: entries that are not 0 over stored scalars */
-    char partition[32]; /* by which rows are dealt out; "": A cannot be, and `solves` are by eq. 11
-                           with even shares and direct copies */
+    char partition[32]; /* by which rows are dealt out; "": A cannot be dealt out, and `solves` are
+                           by eq. 11 with even shares and direct copies */
     int64_t weak_count;
-    const tess_predicted_solve *weak; /* weak scaling: as many devices, each with a matrix of A's
-                                         size. Halos are those of `solves`, grown by the power of
-                                         the rows with which A's own halos grow. `speedup` is the
-                                         efficiency: one device's time over this one. */
+    const tess_predicted_solve *weak; /* weak scaling: the same numbers of devices, each with a
+                                         matrix of A's size. Halos are those of `solves`, scaled
+                                         by the power of the number of rows with which A's own
+                                         halos grow. `speedup` is the efficiency: the time of one
+                                         device over this time. */
 } tess_prediction;
 
 /* NULL: default options. The call fails with TESS_ERR_UNSUPPORTED where there is no model. */
@@ -814,7 +819,8 @@ TESS_API tess_status tess_choose_blocking(tess_ctx *ctx, const tess_matrix *A, t
 
 /* ---- Solve --------------------------------------------------------------------------------- */
 
-/* Krylov methods with block preconditioners for A x = b. A is square but for auto and lsqr.
+/* Krylov methods with block preconditioners for A x = b. Only auto and lsqr take an A that
+ * is not square.
  *
  *     tess_solver *solver;  tess_solver_create(plan, "cg:pc=bjacobi,tol=1e-10", &solver);
  *                           tess_solver_solve(solver, b, x, &result);     // x: guess, solution
@@ -822,73 +828,76 @@ TESS_API tess_status tess_choose_blocking(tess_ctx *ctx, const tess_matrix *A, t
  *
  * A solver is described by "METHOD:key=value,key=value":
  *
- *   auto       found by trying, the cheapest that suits A first; also what a NULL spec means. Takes
- *              tol, atol, max, budget=60 (seconds) and memory=4 (GB that factors may take). The log
- *              callback gets a line an attempt. docs/solving.md says what is tried when
+ *   auto       tries solvers, the cheapest that suits A first. A NULL spec means auto. Takes tol,
+ *              atol, max, budget=60 (seconds) and memory=4 (GB that factors may take). The log
+ *              callback gets one line per attempt. docs/solving.md says what is tried when
  *   cg         symmetric positive definite A and preconditioner
- *   cg_single  the same with one reduction an iteration (Chronopoulos and Gear)
- *   cg_pipelined  the same, and the sums of several parts travel behind M and A (Ghysels and
+ *   cg_single  cg with one reduction per iteration (Chronopoulos and Gear)
+ *   cg_pipelined  cg_single, with its reduction between parts hidden behind M and A (Ghysels and
  *              Vanroose): for many parts; it moves more vectors
  *   minres     symmetric A, definite or not; the preconditioner must be positive definite, and
  *              jacobi and bjacobi are made of |D|
- *   cr         conjugate residuals: the same with less work, but with breakdowns
- *   bicg       any A; two products an iteration, one with A^T
- *   bicgstab   any A; two products an iteration
- *   idr        any A: IDR(4), five products an iteration
+ *   cr         conjugate residuals: as minres with less work, but it may break down
+ *   bicg       any A; two products per iteration, one with A^T
+ *   bicgstab   any A; two products per iteration
+ *   idr        any A: IDR(4), five products per iteration
  *   gmres      any A; restart=30 vectors are kept
- *   fgmres     the same, also keeping the preconditioned vectors
- *   dgmres     the same, keeping deflate=4 vectors of the smallest singular values over a restart
+ *   fgmres     gmres that also keeps the preconditioned vectors
+ *   dgmres     gmres that keeps deflate=4 vectors of the smallest singular values over a restart
  *   lsqr       any A, square or not: the x with the smallest |b - A x|. Where no x solves the
  *              system it ends with TESS_REASON_LEAST_SQUARES, at |A^T r| <= tol |A| |r|
- *   direct     complete factors by SuiteSparse (pc=lu, its only one), refined
- *   amg        multigrid cycles alone (pc=amg, its only one)
+ *   direct     complete factors by SuiteSparse, with refinement; takes pc=lu alone
+ *   amg        multigrid cycles alone; takes pc=amg alone
  *
  *   pc=NAME        none (default), jacobi, bjacobi (inverted diagonal blocks), ssor, ilu0, ic0.
  *                  chebyshev: a polynomial in A over bjacobi, for symmetric A. spai0: the block
  *                  diagonal nearest to the inverse of A. fsai: G^T G with G in the pattern of A's
- *                  lower half, as near to A's inverse as it allows, for positive definite A.
- *                  All but jacobi work by blocks. ic0, and ilu0 in cg and cg_single, need positive
- *                  pivots. Where a pivot would not be positive though A's own diagonal block is,
- *                  the factors are those of A with a heavier diagonal.
+ *                  lower half, as near to A's inverse as that pattern allows, for positive
+ *                  definite A. All but jacobi work by blocks.
+ *                  ic0, and ilu0 in cg and cg_single, need positive pivots. Where a pivot is not
+ *                  positive although A's own diagonal block is, A is factored with a heavier
+ *                  diagonal.
  *                  iluk and ick: with fill-in of levels=1 levels, at most fill=10 times A's blocks.
- *                  ilut: keeps blocks larger than drop=1e-4 of their row's mean, at most fill=10
- *                  times as many a row as A has; pivot=0.1 exchanges columns for larger pivots.
+ *                  ilut: keeps blocks larger than drop=1e-4 of their row's mean, per row at most
+ *                  fill=10 times as many as A has; pivot=0.1 exchanges columns for larger pivots.
  *                  Pivots of iluk and ilut that cannot be inverted are replaced.
  *                  lu: complete factors by KLU or CHOLMOD where SuiteSparse is installed, on a CPU.
  *                  amg: multigrid by aggregation, one cycle. strength=0.2: blocks that couple
- *                  less, relative to the largest of their row, are weak; bottom=N: unknowns that
- *                  are inverted densely, 500 where it is not given and up to 3072 on a GPU.
+ *                  less, relative to the largest of their row, are weak. bottom=N: the most
+ *                  unknowns of a coarsest level that is inverted densely (default: 500, on a GPU
+ *                  up to 3072).
  *                  Elasticity needs tess_solver_set_coordinates.
- *                  cycle=NAME: v, w or k. v where A is symmetric; else k, or w in methods that do
- *                  not allow a preconditioner that changes (all but cg, bicgstab from the right,
- *                  fgmres, dgmres and amg).
- *                  smoother=NAME: chebyshev (degree=2, scalars 1; A symmetric), gs (symmetric
- *                  block Gauss-Seidel), ilu0 (where it is not). Of gs and ilu0 degree=1 is the
- *                  number of sweeps, and schedule= and domains= hold for them.
- *                  prolongator=NAME: smoothed (default) or plain, with which cycle=k is default.
+ *                  cycle=NAME: v, w or k. The default is v where A is symmetric. Otherwise it is
+ *                  k, or w in methods that need a fixed preconditioner (all but cg, bicgstab from
+ *                  the right, fgmres, dgmres and amg).
+ *                  smoother=NAME: chebyshev (default for symmetric A; degree=2, or 1 for 1 x 1
+ *                  blocks), gs (symmetric block Gauss-Seidel), ilu0 (default for other A). For gs
+ *                  and ilu0, degree=1 is the number of sweeps, and schedule= and domains= apply.
+ *                  prolongator=NAME: smoothed (default) or plain; plain makes cycle=k the default.
  *   schedule=NAME  how ssor, ilu0 and ic0 are solved in parallel.
- *                  domains (a CPU's default): as many ranges of rows as `domains` says (0: one a
- *                  thread), factored apart. Blocks that couple two ranges are dropped, so the
- *                  number of iterations may depend on it.
+ *                  domains (a CPU's default): `domains` ranges of rows (0: one per thread) are
+ *                  factored separately. Blocks that couple two ranges are dropped, so the number
+ *                  of iterations may depend on the number of ranges.
  *                  levels: the whole matrix is factored. Rows that do not wait for each other are
  *                  solved together.
- *                  colours (a GPU's default): the same after reordering by a colouring. Stages are
- *                  few and wide, and the factors are others. `colors` is the same.
+ *                  colours (a GPU's default): levels after reordering by a colouring. Stages are
+ *                  few and wide, and the factors differ. `colors` means the same.
  *                  Levels and colours have one domain unless `domains` says more.
  *                  ilut takes levels, or one domain.
  *   scale=NAME     scaling of the system that the method sees: none (default), equilibrate (the
  *                  largest entry of each row and column becomes about 1), match (large entries are
  *                  moved to the diagonal as well).
- *                  Of lsqr, equilibrate scales the columns alone.
+ *                  For lsqr, equilibrate scales the columns alone.
  *   order=NAME     none (default), rcm (reverse Cuthill-McKee), nd (nested dissection), amd
  *                  (approximate minimum degree, by SuiteSparse).
- *                  Tolerance and residual stay those of the caller's system.
+ *                  With scale= and order=, tolerance and residual stay those of the caller's
+ *                  system.
  *   pc_type=T      same (default): the matrix's type; f32: stored in single precision
  *   side=right     bicgstab and gmres: the preconditioner's side, right (default) or left
  *   omega=1        relaxation of ssor, 0 < omega < 2
  *   tol=1e-8       stop when |r| <= tol |b|, r = b - A x ...
  *   atol=0         ... or |r| <= atol, whichever is larger
- *   max=10000      the most iterations; of auto 100000, over all attempts
+ *   max=10000      the most iterations; for auto 100000 over all attempts
  *   restart=30     gmres, fgmres and dgmres: vectors kept before a restart
  *   stagnation=0   iterations without a smaller |r| after which to give up. 0: the number of rows,
  *                  at least 1000; for gmres two restarts
@@ -899,18 +908,18 @@ TESS_API tess_status tess_choose_blocking(tess_ctx *ctx, const tess_matrix *A, t
  * true residual decides about the end. cg, cg_single and bicg have no side. fgmres is from the
  * right.
  *
- * The iterates have the same bits for any number of threads, given `domains`, if the plan's
- * products have.
+ * The iterates have the same bits for any number of threads, if `domains` is given and the plan's
+ * products have the same bits.
  *
- * Complex matrices: "symmetric" reads Hermitian, A^T and M^-T are A^H and M^-H. All methods take
- * them but dgmres, direct and amg, and of the preconditioners none, jacobi, bjacobi, ssor, ilu0,
- * ic0, iluk, ick and ilut. scale=, order=, pivot= and inner= are refused. The vectors are complex;
- * norms, tolerances and histories are real.
+ * Complex matrices: "symmetric" reads Hermitian, A^T and M^-T are A^H and M^-H. All methods but
+ * dgmres, direct and amg take complex matrices, and so do the preconditioners none, jacobi,
+ * bjacobi, ssor, ilu0, ic0, iluk, ick and ilut. scale=, order=, pivot= and inner= are refused. The
+ * vectors are complex; norms, tolerances and histories are real.
  */
 typedef struct tess_solver tess_solver;
 
-/* The methods and preconditioners there are, by number from 0: the name, and one line about it.
- * NULL before the first and past the last. */
+/* The name of method or preconditioner number i, from 0, and one line about it. NULL before the
+ * first and past the last. */
 TESS_API const char *tess_solve_method_name(int i);
 TESS_API const char *tess_solve_method_summary(int i);
 TESS_API const char *tess_solve_pc_name(int i);
@@ -946,7 +955,7 @@ typedef struct tess_result {
     double bytes;           /* moved by the iterations: products, preconditioner, vectors */
     int64_t history_count;  /* iterations + 1 */
     const double *history;  /* |r| / |b| before each iteration and at the end. The solver keeps it
-                               until its next solve. NULL for all but the first of several systems */
+                               until its next solve. NULL for every system but the first */
     double normal_residual; /* |A^T r| / (|A| |r|), r = b - A x, recomputed, where a method of least
                                squares has not solved the system; 0 otherwise */
     double reserved[8];     /* 0 */
@@ -954,24 +963,27 @@ typedef struct tess_result {
 
 /* Called after every iteration. `residual` is |r| / |b|. A non-zero return stops the solve
  * (TESS_REASON_CANCELLED). A GPU iterates by itself: the callback is called for the iterations of
- * about 50 ms at a time, in order. A solve that is stopped ends where the device has arrived by
- * then. */
+ * about 50 ms at a time, in order. A solve that is stopped ends at the iteration that the
+ * device has reached by then. */
 typedef int (*tess_solve_fn)(void *user, int64_t iteration, double residual);
 
 /* Prepares method and preconditioner; spec NULL is "auto". A block that the preconditioner cannot
  * invert fails with TESS_ERR_MATRIX and its row. The plan must outlive the solver. */
 TESS_API tess_status tess_solver_create(tess_plan *plan, const char *spec, tess_solver **out);
 TESS_API void tess_solver_destroy(tess_solver *solver);
-/* pc=amg: what the smoother cannot reduce, k columns of `ld` numbers each, one a row of the matrix;
- * copied. Without modes: the rigid motions of coordinates, or one constant a component. What was
- * set up before is made again when it is next needed. */
+/* pc=amg: sets the modes, which the smoother cannot reduce. Column j < k begins at modes + j*ld and
+ * has one number per row of the matrix. The columns are copied. Without this call the modes are the
+ * rigid motions of the coordinates, or else one constant per component. A preconditioner that was
+ * set up before is set up again when it is next needed. */
 TESS_API tess_status tess_solver_set_modes(tess_solver *solver, int k, const double *modes,
                                            int64_t ld);
-/* pc=amg: where the block rows lie, `dimensions` (2 or 3, the block size) numbers each; copied. The
- * modes are then the rigid motions: 3 in the plane, 6 in space. Elasticity needs them. */
+/* pc=amg: sets the coordinates of the block rows, `dimensions` numbers each (2 or 3, the block
+ * size). They are copied. The modes are then the rigid motions: 3 in the plane, 6 in space.
+ * Elasticity needs them. */
 TESS_API tess_status tess_solver_set_coordinates(tess_solver *solver, int dimensions,
                                                  const double *coordinates);
-/* Makes what the first solve would make: pc=amg waits for modes until then. */
+/* Sets up now what the first solve would set up. pc=amg is set up no earlier, as it waits for modes
+ * or coordinates. */
 TESS_API tess_status tess_solver_set_up(tess_solver *solver);
 /* Lines that say what the preconditioner was made of (pc=amg: its levels, and after a solve how
  * fast it converged and where its time went); "" where there is nothing to say. Valid until the
@@ -997,22 +1009,22 @@ TESS_API tess_status tess_solver_solve(tess_solver *solver, const void *b, void 
 TESS_API tess_status tess_solver_solve_many(tess_solver *solver, int k, const void *B, int64_t ldb,
                                             void *X, int64_t ldx, tess_result *results);
 /* With vectors by part, for plans on a device of several parts (tess_spmv_parts): b[r] and x[r] are
- * the rows of part r, in memory of its device or of the host. For a method and a preconditioner:
- * auto, scale=, order=, pivot= and inner= take whole vectors. */
+ * the rows of part r, in memory of its device or of the host. Not for auto, scale=, order=,
+ * pivot= and inner=, which take whole vectors. */
 TESS_API tess_status tess_solver_solve_parts(tess_solver *solver, const void *const *b,
                                              void *const *x, tess_result *result);
 /* The next time step: new values for the plan, as in tess_plan_update_values, and the
- * preconditioner computed again in the same pattern. NULL: the values that the plan has, or its
- * matrix was given since. Without this call a solve has the plan's present values all the same, and
- * a preconditioner of earlier ones. */
+ * preconditioner computed again in the same pattern. NULL: the plan's present values,
+ * which are those of its matrix if that was updated since. Without this call a solve uses the
+ * plan's present values, with a preconditioner of earlier values. */
 TESS_API tess_status tess_solver_update(tess_solver *solver, const void *values);
 /* An operator that the caller applies: y = A x, or z = M^-1 r. transpose: A^T x, which bicg and
  * lsqr ask for. Anything but TESS_OK ends the solve with that status.
  *
- * x and y are arrays of `rows` scalars each where the plan's device computes. In host memory
+ * x and y are arrays of `rows` scalars each in the memory of the plan's device. In host memory
  * `stream` is NULL. On a "cuda" device they are device pointers, and `stream` is the CUstream that
- * the solver works in: apply puts its work there. Work elsewhere must wait for the stream first,
- * and be done when apply returns. The device's context is current. */
+ * the solver works in: apply puts its work into it. Work that apply does elsewhere must wait for
+ * the stream first, and must be done when apply returns. The device's context is current. */
 typedef tess_status (*tess_apply_fn)(void *user, int transpose, const void *x, void *y,
                                      void *stream);
 
@@ -1023,10 +1035,10 @@ typedef struct tess_operator {
     tess_apply_fn apply;
     void *user;
     double bytes;   /* that one application moves, for reports; 0: not counted */
-    int capturable; /* on a "cuda" device. 1: apply only puts work into the stream, the same each
-                       time. Iterations are then captured as a CUDA graph, without further calls,
-                       and some run beyond the last. 0: apply is called for each application, and
-                       the host waits for each iteration */
+    int capturable; /* on a "cuda" device. 1: apply only puts work into the stream, the same
+                       work each time. Iterations are then captured as a CUDA graph and run without
+                       further calls, some of them after the last that is needed. 0: apply is
+                       called for each application, and the host waits for each iteration */
 } tess_operator;
 
 /* A plan whose products are the caller's, for solvers of every method. It has no entries, so that
@@ -1049,10 +1061,10 @@ TESS_API tess_status tess_pc_set_modes(tess_preconditioner *pc, int k, const dou
 /* z = M^-1 r: arrays of the matrix's type, in host memory or that of the plan's device. On a "cuda"
  * device it runs in the plan's stream, and returns when z is complete. */
 TESS_API tess_status tess_pc_apply(tess_preconditioner *pc, const void *r, void *z);
-/* z = M^-T r, of a complex matrix M^-H r. The first call sets the preconditioner up again, with
+/* z = M^-T r, for a complex matrix M^-H r. The first call sets the preconditioner up again, with
  * what transposes need. */
 TESS_API tess_status tess_pc_apply_transpose(tess_preconditioner *pc, const void *r, void *z);
-/* Computes it again, as tess_solver_update does. */
+/* Computes the preconditioner again, as tess_solver_update does. */
 TESS_API tess_status tess_pc_update(tess_preconditioner *pc, const void *values);
 /* As tess_solver_describe. */
 TESS_API const char *tess_pc_describe(const tess_preconditioner *pc);
@@ -1083,8 +1095,8 @@ TESS_API tess_status tess_solve(tess_plan *plan, const char *spec, const void *b
  *
  * The first finish fixes the pattern. Later adds are the values of the next time step: they are
  * looked up in the pattern instead of sorted, and a block outside it is TESS_ERR_PATTERN. Blocks
- * never added to are 0. Until the next finish every added block is kept, its r*c values and 16
- * bytes. That memory is used again in the next time step. */
+ * never added to are 0. Until the next finish every added block takes its r*c values and 16
+ * bytes of memory, which the next time step uses again. */
 typedef struct tess_builder tess_builder;
 typedef struct tess_inserter tess_inserter;
 
@@ -1147,7 +1159,7 @@ TESS_API tess_status tess_device_list(tess_ctx *ctx,
 typedef struct tess_device_info {
     const char *backend;     /* "cpu": the device string up to ':' */
     const char *description; /* tess_device_description */
-    const char *model;       /* what wisdom and performance models are kept under */
+    const char *model;       /* the name under which wisdom and performance models are kept */
     int threads;             /* host threads a product uses; 0: the host does not compute */
     double cache_bytes;      /* a matrix smaller than this stays in a cache between two products */
 } tess_device_info;
@@ -1155,8 +1167,8 @@ typedef struct tess_device_info {
 /* size: sizeof(tess_device_info). */
 TESS_API tess_status tess_device_get_info(const tess_device *device, size_t size,
                                           tess_device_info *out);
-/* The most bytes a second that the device reads from an array of `bytes` bytes, read again and
- * again; measured at each call (about 0.1 s). 0: the device cannot tell. */
+/* The read ceiling: the most bytes per second that the device reads from an array of `bytes` bytes,
+ * read again and again. Measured at each call (about 0.1 s). 0: the device cannot tell. */
 TESS_API tess_status tess_device_read_speed(tess_device *device, double bytes,
                                             double *bytes_per_second);
 
@@ -1170,22 +1182,22 @@ typedef struct tess_plan_info {
     double moves;             /* bytes of y = A x in this format, padding included; 0: not known */
     const char *note;         /* which kernel failed, so that this one took its place; "": none */
     const char *regrouping;   /* the blocks for which the plan permutes inside; "": it does not */
-    int32_t regrouped_block;  /* b of the b x b blocks that then are multiplied; 0: A's own are */
-    double permuted_bytes;    /* of `moves`, what brings x into the other order and y back; 0: the
-                                 kernel does, or nothing has to be brought */
+    int32_t regrouped_block; /* b of the b x b blocks that are multiplied instead; 0: A's own are */
+    double permuted_bytes;   /* of `moves`, what permutes x and y; 0: the kernel does, or nothing is
+                                permuted */
 } tess_plan_info;
 
-/* What tess_plan_create would take with TESS_EFFORT_ESTIMATE, wisdom aside, and what it would keep
- * in memory, before it is made: nothing is converted, copied or run. options->format, kernel and
- * params narrow the choice. `seconds` is 0 where no model knows it, best_seconds always.
- * size: sizeof(tess_predicted_kernel). */
+/* The kernel that tess_plan_create would choose with TESS_EFFORT_ESTIMATE, wisdom aside, and what
+ * the plan would keep in memory. Nothing is converted, copied or run. options->format, kernel and
+ * params narrow the choice. `seconds` is 0 where no model knows the kernel, best_seconds is always
+ * 0. size: sizeof(tess_predicted_kernel). */
 TESS_API tess_status tess_plan_estimate(tess_ctx *ctx, const tess_matrix *A, tess_device *device,
                                         const tess_plan_options *options, size_t size,
                                         tess_predicted_kernel *out);
 /* size: sizeof(tess_plan_info). */
 TESS_API tess_status tess_plan_get_info(const tess_plan *plan, size_t size, tess_plan_info *out);
-/* y = A x `reps` times with vectors in host memory, after one more that is not timed. seconds[i] is
- * the i-th product's own time, by the device's clock where it has one, copies not counted. */
+/* Computes y = A x `reps` times with vectors in host memory, after one product that is not timed.
+ * seconds[i] is the time of product i, by the device's clock where it has one, without copies. */
 TESS_API tess_status tess_plan_time(tess_plan *plan, const void *x, void *y, int reps,
                                     double *seconds);
 
@@ -1210,8 +1222,8 @@ typedef struct tess_trial_info {
     const char *note;  /* why it was refused */
     double seconds;    /* median of its runs; 0: none */
     double predicted_seconds;
-    double compared_seconds; /* by which predictions are compared: longer where they are less
-                                certain */
+    double compared_seconds; /* the prediction by which candidates are compared: longer where it is
+                                less certain */
     double bytes;            /* one product moves in this format; 0: not known */
     double memory;           /* bytes that the plan keeps beside A */
     double prepare_seconds;  /* conversion, upload, compilation */
@@ -1244,14 +1256,14 @@ TESS_API tess_status tess_wisdom_list(tess_ctx *ctx,
 TESS_API tess_status tess_wisdom_file(tess_ctx *ctx, size_t size, char *path, int *enabled);
 /* Forgets the classes whose name contains `part` ("": all), in the context and in the file. */
 TESS_API tess_status tess_wisdom_forget(tess_ctx *ctx, const char *part, int64_t *forgotten);
-/* Puts into the file what this context has found and the file lacks. A search does so by itself and
- * goes on where it cannot be done; this call says why it cannot. Without anything new it finds out
- * whether the file could be written. */
+/* Writes to the file what this context has found and the file lacks. A search does this by itself
+ * and goes on where the file cannot be written; this call says why it cannot. With nothing new to
+ * write, it checks whether the file could be written. */
 TESS_API tess_status tess_wisdom_save(tess_ctx *ctx);
 /* All that the context knows as text, to be freed with tess_release. */
 TESS_API tess_status tess_wisdom_export(tess_ctx *ctx, char **text);
-/* Adds what tess_wisdom_export wrote, in the place of the same classes, to the context and its
- * file. *classes, unless NULL, becomes their number. */
+/* Adds the classes that tess_wisdom_export wrote to the context and its file, and replaces those
+ * that are known already. *classes, unless NULL, becomes how many were added. */
 TESS_API tess_status tess_wisdom_import(tess_ctx *ctx, const char *text, int64_t *classes);
 /* The class of products with A on a device, in at most `size` bytes. */
 TESS_API tess_status tess_wisdom_class(const tess_device *device, const tess_matrix *A, size_t size,
@@ -1268,12 +1280,13 @@ typedef struct tess_cached_kernel {
 
 TESS_API tess_status tess_kernel_cache_list(
     tess_ctx *ctx, void (*visit)(void *user, const tess_cached_kernel *kernel), void *user);
-/* "" where neither TESSERA_CACHE nor HOME names a directory. */
+/* The directory of the cache; "" where neither TESSERA_CACHE nor HOME names one. */
 TESS_API tess_status tess_kernel_cache_directory(tess_ctx *ctx, size_t size, char *path);
 /* Removes all compiled kernels. *removed: how many there were. */
 TESS_API tess_status tess_kernel_cache_clear(tess_ctx *ctx, int64_t *removed);
 /* Compiles the usual kernels for blocks of 1 to 8 in both precisions, for compute capability
- * `arch` (90 for 9.0). Needs NVRTC, no GPU. *compiled: those that were not there. */
+ * `arch` (90 for 9.0). Needs NVRTC, no GPU. *compiled: how many the
+ * cache lacked. */
 TESS_API tess_status tess_kernel_cache_warm(tess_ctx *ctx, int arch, int *compiled);
 
 /* A curve of the performance model: the throughput of a class of kernels, a sigmoid in log2 of the
@@ -1285,7 +1298,7 @@ typedef struct tess_model_curve_info {
     int cached; /* the data come from a cache */
     int points; /* measured */
     double row_bytes, step_seconds, mu, sigma;
-    double throughput, best_throughput; /* bytes a second, for large sizes */
+    double throughput, best_throughput; /* bytes per second, for large sizes */
     double error;                       /* mean relative error of the fit on its own points */
 } tess_model_curve_info;
 
@@ -1304,27 +1317,27 @@ typedef struct tess_model_part tess_model_part;
  * takes any other up to TESS_CALIBRATE_BLOCK_MAX too. */
 #define TESS_CALIBRATE_BLOCK_MAX 128
 TESS_API int tess_calibrate_blocks(const int32_t **blocks);
-/* Measures the part of a device's model that is of one block size. `most`: the largest product in
- * bytes, 0: chosen. `classes`: only these, as in "sliced,stream"; NULL: all. `path`: the file that
- * keeps it, beside what it holds of others; NULL: it is not kept. */
+/* Measures the part of a device's model for one block size. `most`: the largest product in bytes;
+ * 0: chosen. `classes`: only these kernel classes, as in "sliced,stream"; NULL: all. `path`: the
+ * file to which the part is added; NULL: it is not kept. */
 TESS_API tess_status tess_calibrate(tess_device *device, tess_type type, int32_t block, double most,
                                     const char *classes, const char *path, tess_model_part **out);
 TESS_API void tess_model_part_destroy(tess_model_part *part);
 /* Scales the model that stands in for a device which was never calibrated. A few products are
- * timed, which takes a second or two, on a GPU also what their kernels take to compile. *memory and
+ * timed, which takes a second or two, and on a GPU the time to compile their kernels. *memory and
  * *cache become the factors on the stand-in's throughputs. `path`: the file that keeps them; NULL:
  * they hold for this device until it is closed. A device with a model of its own is refused. */
 TESS_API tess_status tess_calibrate_quick(tess_device *device, const char *path, double *memory,
                                           double *cache);
-/* How many curves and extras it has. */
+/* The number of curves and of extras of a part. */
 TESS_API int64_t tess_model_part_curves(const tess_model_part *part);
 TESS_API int64_t tess_model_part_extras(const tess_model_part *part);
-/* Entry `index` >= 0, below the number above. */
+/* Curve or extra `index`, from 0 to the number above less one. */
 TESS_API tess_status tess_model_part_get_curve(const tess_model_part *part, int64_t index,
                                                size_t size, tess_model_curve_info *out);
 TESS_API tess_status tess_model_part_get_extra(const tess_model_part *part, int64_t index,
                                                size_t size, tess_model_extra_info *out);
-/* Where plans look for it, model.json beside the wisdom; "" where wisdom is off. */
+/* Where plans look for the model: model.json beside the wisdom; "" where wisdom is off. */
 TESS_API tess_status tess_model_file(tess_ctx *ctx, size_t size, char *path);
 
 /* Runs what was predicted. kernel_seconds[i] becomes the typical time of prediction->kernels[i], 0
@@ -1334,20 +1347,20 @@ TESS_API tess_status tess_predict_check(tess_ctx *ctx, const tess_matrix *A, tes
                                         const tess_prediction *prediction, double *kernel_seconds,
                                         double *iteration_seconds);
 /* CG iterations with regular matrices of other sizes, with A's block size and the kernel that is
- * predicted to be the best for A: matrix i has unknowns[i] rows and stored[i] scalars. one[i] is of
- * one device, several[i] of options->devices; `devices` in them is 0 where the model knows nothing.
- */
+ * predicted to be the best for A: matrix i has unknowns[i] rows and stored[i] scalars. one[i] is
+ * the prediction for one device, several[i] for options->devices. Their `devices` is 0 where the
+ * model knows nothing. */
 TESS_API tess_status tess_predict_sizes(tess_ctx *ctx, const tess_matrix *A, tess_device *device,
                                         const tess_predict_options *options, int64_t count,
                                         const double *unknowns, const double *stored,
                                         tess_predicted_solve *one, tess_predicted_solve *several);
 
-/* What blocks of one shape, anywhere in the matrix, would take out of it (format fbcsr). */
+/* What format fbcsr would store in blocks of one shape, which may lie anywhere in the matrix. */
 typedef struct tess_shape_candidate {
     char name[24]; /* "row:32", "4x4" */
     int64_t blocks, nonzeros;
     double fill;  /* share of the cells that are non-zeros */
-    double bytes; /* a product then moves */
+    double bytes; /* that a product then moves */
 } tess_shape_candidate;
 
 typedef struct tess_shape_detection {
@@ -1355,7 +1368,7 @@ typedef struct tess_shape_detection {
     const tess_shape_candidate *candidates;
     tess_shape_candidate chosen; /* by "auto"; all its shapes together */
     char shapes[448];            /* their names in order; "": none pays */
-    double csr_bytes;            /* that a product moves without any */
+    double csr_bytes;            /* that a product moves without blocks */
 } tess_shape_detection;
 
 /* A must have 1 x 1 blocks. */
@@ -1380,7 +1393,7 @@ typedef struct tess_partition_part {
     int64_t blocks, outside_blocks; /* stored; those of them in columns of other parts */
     int64_t halo;   /* the block columns of other parts that its blocks need, each counted once: no
                        product can do with fewer */
-    int64_t sent;   /* block rows that go to others, counted once a receiver */
+    int64_t sent;   /* block rows that go to others, counted once per receiver */
     int neighbours; /* parts that it receives from */
     double bytes;   /* one product moves: blocks, row offsets, x with its halo, y */
 } tess_partition_part;
@@ -1403,8 +1416,8 @@ typedef struct tess_partition {
  *   metis       few couplings between parts, by METIS where it is installed
  *   scotch      the same by SCOTCH
  *
- * A must be square with square blocks. The libraries of the last two are looked for when they are
- * first asked for; TESSERA_PARTITIONERS in the environment names a directory to look in first, or
+ * A must be square with square blocks. METIS and SCOTCH are looked for when they are first
+ * needed; TESSERA_PARTITIONERS in the environment names a directory to look in first, or
  * is "off". Without them the call fails with TESS_ERR_UNSUPPORTED and says what to install. The
  * same matrix gets the same parts in every run. */
 TESS_API tess_status tess_partition_create(tess_ctx *ctx, const tess_matrix *A, int parts,
@@ -1428,17 +1441,17 @@ typedef struct tess_comm {
     void *user;
     /* all[r * bytes ...] becomes what part r has in `mine`. */
     tess_status (*gather)(void *user, const void *mine, size_t bytes, void *all);
-    /* The same in two calls, between which other calls may come: `mine` and `all` stay untouched
-     * until the second. Both NULL: gather does. */
+    /* gather in two calls, between which other calls may come. `mine` and `all` stay untouched
+     * until gather_wait. Both NULL: gather is called. */
     tess_status (*gather_start)(void *user, const void *mine, size_t bytes, void *all,
                                 void **pending);
     tess_status (*gather_wait)(void *user, void *pending);
     /* A channel sends and receives between buffers that stay where they are. Two parts exchange at
-     * most one message a channel in each direction. */
+     * most one message per channel in each direction. */
     tess_status (*open)(void *user, int sends, const tess_message *send, int receives,
                         const tess_message *receive, void **channel);
-    /* `start` sends what is in the buffers. `wait` returns when that has gone and the other parts'
-     * messages have come. */
+    /* `start` sends what is in the buffers. `wait` returns when it has been sent and the other
+     * parts' messages have arrived. */
     tess_status (*start)(void *user, void *channel);
     tess_status (*wait)(void *user, void *channel);
     void (*close)(void *user, void *channel);
@@ -1469,9 +1482,9 @@ TESS_API tess_status tess_part_create(tess_ctx *ctx, const tess_comm *comm,
  * all other parts A is NULL. Its blocks must be square. */
 TESS_API tess_status tess_part_deal(tess_ctx *ctx, const tess_comm *comm, const tess_matrix *A,
                                     tess_part **out);
-/* The same by another partition, which part 0 names (tess_partition_create). The parts then number
- * rows as they have them, part after part, and A's numbering is kept outside: whole vectors are in
- * A's order. tess_part_get_rows says which rows a part has. */
+/* The same by another partition, which part 0 names (tess_partition_create). Inside, rows
+ * are then numbered part after part. Outside, A's numbering stays: whole vectors are in A's order.
+ * tess_part_get_rows says which rows a part has. */
 TESS_API tess_status tess_part_deal_by(tess_ctx *ctx, const tess_comm *comm, const tess_matrix *A,
                                        const char *partition, tess_part **out);
 /* A .tess file of square blocks, in the same contiguous ranges. Each part reads its own rows alone,
@@ -1483,7 +1496,7 @@ TESS_API tess_status tess_part_read(tess_ctx *ctx, const tess_comm *comm, const 
 TESS_API void tess_part_destroy(tess_part *part);
 
 /* Assembly: blocks are added on whichever part computes them, as elements at the border of two
- * parts are. finish sends those in other parts' rows to their owners, and sums those at the same
+ * parts are. finish sends blocks in other parts' rows to their owners, and sums blocks at the same
  * place in the order of (part, insertion).
  *
  *     tess_part_builder_create(ctx, &comm, TESS_F64, my_rows, 3, &builder);
@@ -1508,7 +1521,7 @@ TESS_API tess_status tess_part_builder_add(tess_part_builder *builder, int64_t n
                                            tess_block_order order);
 /* A new part with everything added since the last finish. The builder is empty afterwards. */
 TESS_API tess_status tess_part_builder_finish(tess_part_builder *builder, tess_part **out);
-/* The same as new values of a plan of a part that this builder made. */
+/* The same, as new values of a plan. The plan's part must have been made by this builder. */
 TESS_API tess_status tess_part_builder_update(tess_part_builder *builder, tess_plan *plan);
 
 typedef struct tess_part_info {
@@ -1519,11 +1532,11 @@ typedef struct tess_part_info {
                                           of the whole */
     int64_t blocks, outside_blocks;    /* stored; those of them in columns of other parts */
     int64_t halo_rows;                 /* scalars of x that come from other parts */
-    int64_t sent_rows;                 /* and that go to them, counted once a receiver */
+    int64_t sent_rows;                 /* that go to other parts, counted once per receiver */
     int neighbours;                    /* parts that it receives from */
 } tess_part_info;
 
-/* As the other calls with a size: `size` is sizeof *out. */
+/* size: sizeof(tess_part_info). */
 TESS_API tess_status tess_part_get_info(const tess_part *part, size_t size, tess_part_info *out);
 
 /* rows[i] becomes the row of the whole matrix that is row i of this part: in scalars, info.rows
@@ -1545,14 +1558,14 @@ TESS_API tess_status tess_plan_create_part(tess_part *part, tess_device *device,
  *
  *   halo      the owner of a row of y computes it. Of x only the halo travels, while the blocks of
  *             own columns are multiplied
- *   whole     the same, but all of x goes to every part before the product (paper 004)
+ *   whole     as halo, but all of x goes to every part before the product (paper 004)
  *   shuffle   block rows are sorted by length and dealt out one by one, whoever owns them. All of x
  *             goes to every part, and all results to part 0, which puts them in order (paper 003).
  *             lambda=N cuts rows into segments of at most N blocks, whose results part 0 adds
  *
- * The last two are for comparison. They keep a second copy of the blocks. Parts on GPUs exchange on
- * the devices in every form; where only some parts are on GPUs, these two take vectors in host
- * memory. Transposes are those of halo. All parts name the same form.
+ * whole and shuffle are for comparison. They keep a second copy of the blocks. Parts on GPUs
+ * exchange on the devices in every form. Where only some parts are on GPUs, whole and shuffle take
+ * vectors in host memory. Transposes are those of halo. All parts name the same form.
  *
  * The names, i = 0, 1, ..., and a line about each; NULL past the last. */
 TESS_API const char *tess_product_form_name(int i);
