@@ -19,9 +19,9 @@ int main(void)
         return 1;
     }
     printf("measured on %s%s\n", p->model, p->stand_in ? ", which stands in" : "");
-    printf("fastest: %s, %.3g ms a product\n", p->kernels[0].kernel, 1e3 * p->kernels[0].seconds);
+    printf("fastest: %s, %.3g ms per product\n", p->kernels[0].kernel, 1e3 * p->kernels[0].seconds);
     for (int64_t i = 0; i < p->solve_count; i++)
-        printf("%d device%s: %.3g ms an iteration of CG\n", p->solves[i].devices,
+        printf("%d device%s: %.3g ms per iteration of CG\n", p->solves[i].devices,
                p->solves[i].devices == 1 ? "" : "s", 1e3 * p->solves[i].iteration);
     tess_prediction_destroy(p);
     tess_device_close(device);

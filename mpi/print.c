@@ -3,7 +3,7 @@
 
 #include "command.h"
 
-/* Seconds by the slowest rank and in the mean. */
+/* A value of all ranks: the largest, which for times is the slowest rank's, and the mean. */
 typedef struct spread {
     double slowest, mean;
 } spread;
@@ -22,7 +22,7 @@ static void print_head(const run_state *r, const spread *halo_rows)
     printf("matrix    %lld rows of %s in blocks of %d x %d\n", (long long)r->info.all_rows,
            r->info.type == TESS_F64 ? "f64" : "f32", r->info.block, r->info.block);
     printf("ranks     %d, each on %s\n", r->size, tess_device_description(r->device));
-    printf("halo      %.0f rows of x a rank in the mean, %.0f at most\n", halo_rows->mean,
+    printf("halo      %.0f rows of x per rank in the mean, %.0f at most\n", halo_rows->mean,
            halo_rows->slowest);
 }
 

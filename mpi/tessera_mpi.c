@@ -24,7 +24,7 @@ static const char usage_text[] =
     "  --partition P   who has which rows: contiguous (default), cyclic, metis, scotch\n"
     "  --form F        how ranks multiply: halo (default), whole, shuffle, shuffle:lambda=N\n"
     "  --device NAME   what each rank computes on (default: cpu:T, T as --threads says);\n"
-    "                  cuda: a GPU a rank; cuda:0,2: ranks of a node take these in turn\n"
+    "                  cuda: one GPU per rank; cuda:0,2: a node's ranks take these in turn\n"
     "  --threads T     of each rank (default: its share of the node's processors)\n"
     "  --rhs FILE      solve: b (default: the generator's, or A times ones)\n"
     "  --out FILE      write x, or y, to FILE\n"

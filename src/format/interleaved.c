@@ -103,7 +103,7 @@ tess_status tess_interleaved_create(tess_ctx *ctx, const tess_matrix *A,
     if (options->lines < 1 || options->lines > 1024 || options->blocks < 1 ||
         options->blocks > 1024)
         return tess_fail(ctx, TESS_ERR_ARGUMENT,
-                         "interleaved: %d lines of %d blocks a step (1..1024 each)",
+                         "interleaved: %d lines of %d blocks per step (1..1024 each)",
                          (int)options->lines, (int)options->blocks);
     if (A->block_rows > INT32_MAX - 1024)
         return tess_fail(ctx, TESS_ERR_OVERFLOW, "interleaved: %lld block rows do not fit 31 bits",

@@ -147,10 +147,10 @@ static void add_price(tess_plan *plan)
         priced.memory = inner->memory;
     }
     if (!(priced.bytes > 0)) {
-        ADD(plan, "moves   %.3g MB an SpMV\n", 1e-6 * (least + passes));
+        ADD(plan, "moves   %.3g MB per SpMV\n", 1e-6 * (least + passes));
         return;
     }
-    ADD(plan, "moves   %.3g MB an SpMV (%.2fx the matrix and vectors)\n",
+    ADD(plan, "moves   %.3g MB per SpMV (%.2fx the matrix and vectors)\n",
         1e-6 * (priced.bytes + passes), (priced.bytes + passes) / least);
     ADD(plan, "keeps   %.3g MB beside the matrix\n",
         1e-6 * (plan->inner ? plan->memory : priced.memory));
@@ -172,7 +172,7 @@ static void add_regrouping(tess_plan *plan)
     else if (r->fused[0])
         ADD(plan, "        the kernel reads x and writes y by fields: nothing is permuted\n");
     else
-        ADD(plan, "        x and y are permuted in %s: %.3g MB a product, predicted %s\n",
+        ADD(plan, "        x and y are permuted in %s: %.3g MB per product, predicted %s\n",
             r->fields > 0 ? "passes without a list of rows" : "passes", 1e-6 * passes,
             milliseconds(r->pass_seconds, text));
     if (r->fused[0] && r->instead_of[0])

@@ -136,7 +136,7 @@ void tess_solver_tell(tess_solver *solver, const tess_system *system)
         return;
     tess_append(solver->about, sizeof solver->about, "%s", solver->pc.ops->describe(&solver->pc));
     if (gain > 0 && isfinite(gain))
-        tess_append(solver->about, sizeof solver->about, "convergence factor %.3f an iteration\n",
+        tess_append(solver->about, sizeof solver->about, "convergence factor %.3f per iteration\n",
                     pow(gain, 1 / (double)system->iteration));
     tess_append(solver->about, sizeof solver->about, "time by level:");
     for (int i = first; i <= levels; i++)

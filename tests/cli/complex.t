@@ -84,7 +84,7 @@ What takes no complex numbers says so.
   2> tessera: device 'cpu': format 'symmetric' takes matrices of f64 and f32, this one is c64: use one of those
   [2]
   $ tessera spmv a.tess --out y.txt >/dev/null
-  2> tessera: y.txt: text of one number a line cannot hold c64: name a file with .mtx, .mtx.gz or .npy
+  2> tessera: y.txt: text of one number per line cannot hold c64: name a file with .mtx, .mtx.gz or .npy
   [2]
   $ tessera calibrate --type c64
   2> tessera: tess_calibrate takes matrices of f64 and f32, this one is c64: use one of those

@@ -29,7 +29,7 @@ The reference backend has one kernel: nothing to search.
   device  ref: 1 thread, plain loops
   format  bsr
   kernel  ref
-  moves   0.00584 MB an SpMV
+  moves   0.00584 MB per SpMV
   
 
 A search is remembered, shown and forgotten.

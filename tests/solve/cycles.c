@@ -300,7 +300,7 @@ static void the_hierarchy_is_described(void **state)
         assert_non_null(strstr(text, "V-cycle, chebyshev 2 + 2, smoothed prolongators\n"));
         const char *line = strstr(text, "convergence factor ");
         assert_non_null(line);
-        assert_int_equal(sscanf(line, "convergence factor %lf an iteration", &factor), 1);
+        assert_int_equal(sscanf(line, "convergence factor %lf per iteration", &factor), 1);
         assert_true(factor > 0 && factor < 0.5);
         line = strstr(text, "time by level:");
         assert_non_null(line);

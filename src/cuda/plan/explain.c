@@ -46,7 +46,7 @@ void tess_cuda_explain(tess_plan *plan)
                                                   v->function[i]);
             (void)cuda->driver.cuFuncGetAttribute(&local, CU_FUNCTION_LOCAL_BYTES, v->function[i]);
             tess_append(plan->explain, sizeof plan->explain,
-                        "code    %s: %d registers a thread%s\n", v->entries[i], registers,
+                        "code    %s: %d registers per thread%s\n", v->entries[i], registers,
                         local > 0 ? ", some spilled to local memory" : "");
         }
     }

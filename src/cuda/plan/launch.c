@@ -40,8 +40,8 @@ tess_status tess_cuda_launch_check(const tess_cuda *cuda, const tess_cuda_launch
     const int64_t threads = (int64_t)l->block[0] * l->block[1] * l->block[2];
     if (threads > MOST_THREADS)
         return tess_fail(cuda->ctx, TESS_ERR_DEVICE,
-                         "device '%s': '%s' would be launched with %lld threads a thread block; at "
-                         "most %d are possible",
+                         "device '%s': '%s' would be launched with %lld threads per thread block; "
+                         "at most %d are possible",
                          cuda->name, l->entry, (long long)threads, MOST_THREADS);
     for (int i = 0; i < 3; i++)
         if (l->grid[i] > most_blocks[i])

@@ -43,7 +43,7 @@ tess_status tess_vector_write(tess_ctx *ctx, const char *path, tess_type type, i
     const bool complex = tess_is_complex(type);
     if (complex && !market)
         return tess_fail(ctx, TESS_ERR_UNSUPPORTED,
-                         "%s: text of one number a line cannot hold %s: name a file with .mtx, "
+                         "%s: text of one number per line cannot hold %s: name a file with .mtx, "
                          ".mtx.gz or .npy",
                          path, tess_type_name(type));
     tess_decimal *decimal;

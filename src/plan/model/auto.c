@@ -29,7 +29,7 @@ static bool sooner_on_host(tess_device *host, tess_device *gpu, const tess_matri
         snprintf(reason, size, "auto: there is a GPU, and no model that says it is slower");
         return false;
     }
-    snprintf(reason, size, "auto: %.3g ms a product predicted here, %.3g ms on the %s",
+    snprintf(reason, size, "auto: %.3g ms per product predicted here, %.3g ms on the %s",
              1e3 * (on_host < on_gpu ? on_host : on_gpu),
              1e3 * (on_host < on_gpu ? on_gpu : on_host),
              on_host < on_gpu ? "GPU with its vectors copied" : "CPU");

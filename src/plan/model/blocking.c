@@ -67,7 +67,7 @@ tess_status tess_choose_blocking(tess_ctx *ctx, const tess_matrix *A, tess_devic
         tess_blocking blocking = {picked[i].rows, picked[i].cols};
         double seconds;
         TESS_TRY(price(ctx, A, device, &blocking, &seconds));
-        tess_log(ctx, "blocking: %dx%d, %.3g ms a product predicted", (int)blocking.rows,
+        tess_log(ctx, "blocking: %dx%d, %.3g ms per product predicted", (int)blocking.rows,
                  (int)blocking.cols, 1e3 * seconds);
         if (picked[i].fill > 1.3)
             seconds /= gain_for_zeros;

@@ -72,7 +72,7 @@ static const tess_stop stops[] = {{TESS_STOP_ZERO, PQ, 0}, {TESS_STOP_ZERO, RHO,
 
 const tess_method tess_method_bicg = {
     .name = "bicg",
-    .summary = "any A; two products an iteration, one with the transpose of A",
+    .summary = "any A; two products per iteration, one with the transpose of A",
     .transpose = true,
     .complex = true,
     .vectors = VECTORS,

@@ -118,7 +118,7 @@ static const tess_stop stops[] = {{TESS_STOP_SMALL, VV, YY},
 
 const tess_method tess_method_bicgstab = {
     .name = "bicgstab",
-    .summary = "any A; two products an iteration",
+    .summary = "any A; two products per iteration",
     .sides = TESS_SIDES_BOTH,
     .flexible = true,
     .complex = true,

@@ -55,7 +55,7 @@ static void build(tess_solver *solver)
 
 const tess_method tess_method_cg_pipelined = {
     .name = "cg_pipelined",
-    .summary = "cg whose sums travel between parts behind M and A (Ghysels and Vanroose)",
+    .summary = "cg whose reduction overlaps with M and A (Ghysels and Vanroose)",
     .symmetric = true,
     .positive_definite = true,
     .complex = true,

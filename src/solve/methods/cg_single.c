@@ -57,7 +57,7 @@ const tess_stop tess_cg_single_stops[TESS_CG_SINGLE_STOPS] = {{TESS_STOP_NOT_POS
 
 const tess_method tess_method_cg_single = {
     .name = "cg_single",
-    .summary = "cg with one reduction an iteration (Chronopoulos and Gear)",
+    .summary = "cg with one reduction per iteration (Chronopoulos and Gear)",
     .symmetric = true,
     .positive_definite = true,
     .complex = true,

@@ -184,7 +184,7 @@ static const tess_stop stops[] = {
 
 const tess_method tess_method_idr = {
     .name = "idr",
-    .summary = "any A: IDR(4), five products an iteration",
+    .summary = "any A: IDR(4), five products per iteration",
     .complex = true,
     .vectors = VECTORS,
     .slots = SLOTS,

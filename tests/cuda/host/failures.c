@@ -199,7 +199,7 @@ static void bad_requests_are_explained(void **state)
     assert_text(state, "C=31");
     plan = make_plan(state, A, device,
                      &(tess_plan_options){.kernel = "sliced", .params = "C=16,depth=2"});
-    assert_non_null(strstr(tess_plan_explain(plan), "registers a thread"));
+    assert_non_null(strstr(tess_plan_explain(plan), "registers per thread"));
     tess_plan_destroy(plan);
     tess_matrix_destroy(A);
     tess_device_close(device);

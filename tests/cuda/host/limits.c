@@ -65,7 +65,7 @@ static void what_no_device_takes_is_refused_before_the_driver_is_asked(void **st
         unsigned y, threads, shared;
         const char *says;
     } cases[] = {
-        {1, 1, 2048, 0, "2048 threads a thread block; at most 1024"},
+        {1, 1, 2048, 0, "2048 threads per thread block; at most 1024"},
         {(int64_t)INT32_MAX + 1, 1, 32, 0, "2147483648 thread blocks along x; at most 2147483647"},
         {(int64_t)1 << 40, 1, 32, 0, "thread blocks along x"},
         {1, 65536, 32, 0, "65536 thread blocks along y; at most 65535"},
