@@ -140,7 +140,7 @@ class Detection(_Found):
         if s.pattern:
             return said + "symmetric pattern, different values"
         share = f"{100 * s.mirrored:.0f} %"
-        return said + f"not symmetric: {share} of what is off the diagonal has a mirror image"
+        return said + f"not symmetric: {share} of the entries off the diagonal have a mirror"
 
     def _diagonal(self) -> list[str]:
         s = self.symmetry
@@ -203,7 +203,7 @@ class Detection(_Found):
         if self.candidates:
             flops = 2.0 * best.blocks * best.rows * best.cols
             cost = f"a product moves {_unit(best.bytes, 'B')} for {_unit(flops, 'flop')}: "
-            cost += f"{flops / best.bytes:.2f} flop a byte, so memory"
+            cost += f"{flops / best.bytes:.2f} flop per byte, so memory"
             lines += [f"cost       {cost}", "           decides its speed"]
         return lines
 

@@ -4,7 +4,7 @@ The report for people.
   blocks2.mtx
   
   size       6 x 6, 16 non-zeros, f64
-  symmetry   not symmetric: 60 % of what is off the diagonal has a mirror image
+  symmetry   not symmetric: 60 % of the entries off the diagonal have a mirror
   diagonal   complete
   bandwidth  1 below the diagonal, 5 above
   rows       2 to 4 non-zeros, 2.7 on average
@@ -32,7 +32,7 @@ The report for people.
              times CSR's 0.000316 MB
   fbcsr      no list of shapes saves enough of CSR's bytes to pay for the
              splitting
-  cost       a product moves 256 B for 32 flop: 0.12 flop a byte, so memory
+  cost       a product moves 256 B for 32 flop: 0.12 flop per byte, so memory
              decides its speed
   $ tessera info tridiagonal.mtx
   tridiagonal.mtx
@@ -66,7 +66,7 @@ The report for people.
              0.00026 MB in an SpMV
   fbcsr      no list of shapes saves enough of CSR's bytes to pay for the
              splitting
-  cost       a product moves 260 B for 26 flop: 0.10 flop a byte, so memory
+  cost       a product moves 260 B for 26 flop: 0.10 flop per byte, so memory
              decides its speed
   $ tessera info pattern.mtx | head -n 7
   pattern.mtx
@@ -116,7 +116,7 @@ The report for people.
              times CSR's 0.0785 MB
   fbcsr      6x3,3x3 blocks hold 100.0 % of the non-zeros, are 100.0 % full and
              move 0.72 times CSR's bytes, 1.01 times those of 3 x 3 blocks
-  cost       a product moves 55.7 kB for 12.6 kflop: 0.23 flop a byte, so memory
+  cost       a product moves 55.7 kB for 12.6 kflop: 0.23 flop per byte, so memory
              decides its speed
   $ tessera info gen:powerlaw:rows=1000,avg=2,b=1,long=1,length=900 | grep -A 1 ^rows
   rows       1 to 979 non-zeros, 2.9 on average
@@ -345,7 +345,7 @@ Blocks of other shapes, wherever they lie.
              0.234 MB in an SpMV
   fbcsr      no list of shapes saves enough of CSR's bytes to pay for the
              splitting
-  cost       a product moves 234 kB for 35.0 kflop: 0.15 flop a byte, so memory
+  cost       a product moves 234 kB for 35.0 kflop: 0.15 flop per byte, so memory
              decides its speed
   $ tessera info gen:planted:rows=1200,shapes=row:32,blocks=18,noise=0 --all | grep -A 9 anywhere
       shape anywhere       blocks   extracts    fill   SpMV moves   to 1 x 1

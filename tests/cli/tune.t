@@ -167,10 +167,10 @@ A prediction needs no run; a machine that was never calibrated gets a similar on
   [2]
   $ tessera calibrate --device cpu:1 --blocks 32 --megabytes 1 --classes none >/dev/null
   2> model: nothing is kept, as wisdom is off and there is no --out
-  2> tessera: --classes: nothing was measured of 'none' on this device; without --classes all are, and named
+  2> tessera: --classes: nothing was measured of 'none' on this device; without --classes all are measured, and named
   [2]
   $ tessera calibrate --quick --blocks 3 --device cpu:1
-  2> tessera: --quick measures no single part: without --blocks, --classes
+  2> tessera: --quick measures no single part: leave out --blocks and --classes
   [2]
   $ tessera calibrate --quick --device ref
   2> tessera: no model stands in for device 'ref': `tessera calibrate` makes one where it can be measured
@@ -200,7 +200,7 @@ Parameters that the model cannot tell apart are one line, in JSON they are all t
 
   $ tessera predict gen:stencil27:n=24,b=3 --device profile:h200 | grep -c ' sliced C='
   1
-  $ tessera predict gen:stencil27:n=24,b=3 --device profile:h200 | grep -c 'by the model alike'
+  $ tessera predict gen:stencil27:n=24,b=3 --device profile:h200 | grep -c 'predicted alike'
   1
 
   $ tessera predict gen:stencil7:n=3,b=2 --device profile:h2000

@@ -4,7 +4,7 @@
 
 #include <tessera/tessera.h>
 
-/* In the command's words; NULL: it is solved. */
+/* The advice, in the command's options. NULL: the system was solved. */
 const char *solve_advice(tess_reason reason);
 
 #endif

@@ -149,7 +149,7 @@ static bool parse_value(cli_app *app, const cli_option *option, const char *valu
         return true;
     case OPTION_TEXT:
         *(const char **)target = value;
-        return *value || needs_value(app, option); /* "" is a variable of a script that is unset */
+        return *value || needs_value(app, option); /* "": an unset variable of a script */
     case OPTION_INT:
     case OPTION_REAL:
         return parse_number(app, option, value, target);
@@ -179,7 +179,7 @@ static bool unknown_option(cli_app *app, const char *word, const cli_option **li
     return false;
 }
 
-/* One option at argv[*at]; steps over its value. */
+/* Parses the option at argv[*at] and steps over its value. */
 static bool parse_option(cli_app *app, const cli_option **list, size_t count, int argc, char **argv,
                          int *at, char *args)
 {

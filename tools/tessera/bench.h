@@ -1,10 +1,10 @@
-/* Measuring and verifying the products of a matrix on a device: what stands behind `tessera bench`.
+/* Measures and verifies the products of a matrix on a device, for `tessera bench`.
  *
- * All entries, our kernels and the peers' storages, are run in turn, round after round, together
- * with the device's read ceiling, so that a disturbance of the machine meets everybody. An entry's
- * time is the median over all rounds; a speed is only stated as a share of the ceiling or of a peer
- * of the same run. Every entry's result is compared with `ref` before it is timed, and a kernel of
- * ours must repeat it bit for bit in every round.
+ * The entries are our kernels and the peers' storages. They run in turn, round after round,
+ * together with the device's read ceiling, so that a disturbance of the machine affects all of
+ * them. An entry's time is the median over all rounds. A speed is only stated as a share of the
+ * ceiling or of a peer of the same run. Every entry's result is compared with `ref` before it is
+ * timed, and a kernel of ours must repeat it bit for bit in every round.
  */
 #ifndef TESSERA_BENCH_H
 #define TESSERA_BENCH_H
@@ -15,10 +15,10 @@
 
 typedef struct bench_truth {
     tess_type type;
-    tess_ctx *ctx;     /* whose threads compare */
+    tess_ctx *ctx;     /* its threads compare */
     int64_t count;     /* scalars in y */
     void *expected;    /* ref's y */
-    double *magnitude; /* n * eps * |A||x|, n the most terms in a sum: the unit of error */
+    double *magnitude; /* n * eps * |A||x|, n the most terms of a sum: the unit of error */
 } bench_truth;
 
 tess_status bench_truth_create(const tess_matrix *A, const tess_product *product, const void *x,
@@ -29,10 +29,10 @@ void bench_truth_free(tess_ctx *ctx, bench_truth *truth);
  * magnitude is 0. */
 double bench_error(const bench_truth *truth, const void *y);
 
-/* All bytes 255: a NaN in both precisions. */
+/* Sets all bytes to 255: a NaN in both precisions. */
 void bench_poison(tess_ctx *ctx, char *y, size_t bytes);
 bool bench_same(tess_ctx *ctx, const char *a, const char *b, size_t bytes);
-/* Both sums, ref's and the kernel's, may be off by one unit. */
+/* ref's sum and the kernel's may each be off by one unit. */
 #define BENCH_ERROR_MAX 2.0
 
 /* ---- bench_peers.c: other libraries ---- */
@@ -42,9 +42,9 @@ enum { BENCH_PEERS_MAX = 48 };
 
 /* One storage of a library that took the matrix, or says why not. */
 typedef struct bench_variant {
-    struct bench_peer *peer;          /* the adapter that multiplies (bench_adapter.h), */
-    struct cusparse_product *product; /* or cuSPARSE */
-    bool gives_y;                     /* after every run: it can be compared with the first */
+    struct bench_peer *peer;          /* the adapter that multiplies (bench_adapter.h); or NULL */
+    struct cusparse_product *product; /* cuSPARSE's product; or NULL */
+    bool gives_y;                     /* gives y after every run, to be compared with the first */
     char library[64], version[64], name[64];
     int threads;
     char refused[256]; /* "" when it is ready */
@@ -58,8 +58,8 @@ tess_status bench_peers_start(tess_device *device, const tess_matrix *A, const v
 void bench_peers_stop(bench_peers *peers);
 int bench_peers_count(const bench_peers *peers);
 bench_variant *bench_peers_variant(bench_peers *peers, int index);
-/* `reps` products, the last one's result in y if the variant gives it; on a failure false, and
- * `refused` says what happened. */
+/* Times `reps` products. The last result is in y if the variant gives it. On a failure returns
+ * false, and `refused` says what happened. */
 bool bench_variant_time(const bench_peers *peers, bench_variant *variant, int reps, double *seconds,
                         void *y);
 /* The result of an adapter's last product. */
@@ -70,18 +70,18 @@ bool bench_variant_result(bench_peers *peers, bench_variant *variant, double *y,
 typedef struct bench_options {
     tess_product product;
     const char *format, *kernel, *params; /* NULL: everything that applies */
-    int reps;                             /* timed repetitions an entry; 0: as many as fit in */
-    double seconds;                       /* this; 0: 0.4 */
-    int rounds;                           /* 0: 7 */
+    int reps;       /* timed repetitions per entry; 0: as many as fit in `seconds` */
+    double seconds; /* 0: 0.4 */
+    int rounds;     /* 0: 7 */
     bool peers;
     bool update;                 /* time tess_plan_update_values too */
-    bool regroup;                /* a plan that permutes inside takes part */
+    bool regroup;                /* time a plan that permutes inside too */
     const char *peers_directory; /* adapters for the host; NULL: none */
 } bench_options;
 
 typedef enum bench_outcome {
     BENCH_GOOD,
-    BENCH_SKIPPED, /* does not apply here: `reason` */
+    BENCH_SKIPPED, /* does not apply: `reason` */
     BENCH_FAILED,  /* could not run: `reason` */
     BENCH_WRONG    /* ran, and the result is not A x: `reason` */
 } bench_outcome;
@@ -91,9 +91,9 @@ typedef struct bench_result {
     char peer[64];            /* "petsc", "" for our own */
     char version[64];         /* of the peer */
     bool first;               /* what a plan would choose by itself */
-    int threads;              /* 0: not a notion of the device */
+    int threads;              /* 0: the device has no threads */
     double seconds;           /* median of one product */
-    double update_seconds;    /* of new values in its plan; 0: not measured */
+    double update_seconds;    /* median of an update of values in its plan; 0: not measured */
     double error;             /* in units of n eps |A||x| */
     bench_outcome outcome;
     char reason[256];
@@ -101,7 +101,7 @@ typedef struct bench_result {
 
 typedef struct bench_report {
     double bytes, flops; /* of one product */
-    double ceiling;      /* bytes a second, best pattern's median; 0: unknown */
+    double ceiling;      /* bytes per second, best pattern's median; 0: unknown */
     double read_most;    /* the fastest of all samples */
     int rounds;
     bench_result *results;
@@ -111,7 +111,7 @@ typedef struct bench_report {
 tess_status bench_measure(tess_device *device, const tess_matrix *A, const bench_options *options,
                           bench_report *report);
 void bench_report_free(tess_ctx *ctx, bench_report *report);
-/* The entries 0 .. count-1 in the order of this round: drawn, but always the same. */
+/* Writes the order of entries 0 .. count-1 in this round: random, but the same in every run. */
 void bench_order(int round, int count, int *order);
 
 /* The fastest good result of ours (or of the peers); NULL when there is none. */

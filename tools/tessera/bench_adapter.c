@@ -37,15 +37,16 @@ char *bench_adapter_read(bench_peer *peer, char *line)
     }
 }
 
-/* SIGPIPE is ignored by the command: a child that left is a failed write. */
+/* The command ignores SIGPIPE, so a child that left is a failed write. */
 bool bench_adapter_say(bench_peer *peer, const char *line)
 {
     size_t length = strlen(line);
     return write(peer->to, line, length) == (ssize_t)length;
 }
 
-/* In the child: pipes as standard streams, silence, all processors (OMP_PROC_BIND may have pinned
- * our own thread to one, and children inherit that). Only calls that are safe after fork. */
+/* In the child: takes the pipes as standard streams, silences stderr, and runs the adapter on all
+ * processors. OMP_PROC_BIND may have pinned our own thread to one, and children inherit that. Makes
+ * only calls that are safe after fork. */
 static void become_adapter(const char *path, char *const *environment, const int *input,
                            const int *output)
 {
@@ -66,8 +67,8 @@ extern char **environ;
 
 enum { SETTINGS = 2 };
 
-/* Our environment with the number of threads, in all the ways in which libraries are told. The new
- * texts are kept in `settings`. */
+/* Our environment, with the number of threads in every variable from which libraries take it. The
+ * new texts are kept in `settings`. */
 static char **make_environment(int threads, char settings[SETTINGS][64])
 {
     static const char *const names[SETTINGS] = {"TESSERA_PEER_THREADS", "OMP_NUM_THREADS"};
@@ -118,7 +119,7 @@ bool bench_adapter_start(const char *path, int threads, bench_peer *peer)
     return false;
 }
 
-/* A child gets two seconds to leave by itself. */
+/* The child has two seconds to exit by itself, then it is killed. */
 void bench_adapter_stop(bench_peer *peer)
 {
     (void)bench_adapter_say(peer, "quit\n");

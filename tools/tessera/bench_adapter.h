@@ -13,16 +13,16 @@ typedef struct bench_peer {
     int to, from;
     char library[64], version[64];
     int threads;
-    char buffer[LINE_MAX_BYTES]; /* read, not yet taken */
+    char buffer[LINE_MAX_BYTES]; /* bytes that were read and not yet taken */
     size_t filled;
 } bench_peer;
 
-/* The program at `path` with its pipes, told to use so many threads. */
+/* Starts the program at `path` with its pipes, and tells it to use `threads` threads. */
 bool bench_adapter_start(const char *path, int threads, bench_peer *peer);
 void bench_adapter_stop(bench_peer *peer);
 
-/* The next line without its newline, in the caller's buffer of LINE_MAX_BYTES; NULL: the child left
- * or was silent for too long. */
+/* The next line without its newline, in the caller's buffer of LINE_MAX_BYTES. NULL: the child
+ * left, or was silent for too long. */
 char *bench_adapter_read(bench_peer *peer, char *line);
 bool bench_adapter_say(bench_peer *peer, const char *line);
 

@@ -1,10 +1,10 @@
-/* What `tessera bench` measures: all that applies, or what the options name. */
+/* The candidates that `tessera bench` measures: all that apply, or those that the options name. */
 #include <stdio.h>
 #include <string.h>
 
 #include "bench.h"
 
-/* Keeps the items whose name at `offset` equals `wanted`; none left is an error. */
+/* Keeps the items whose name at `offset` equals `wanted`. None left is an error. */
 static tess_status keep_named(tess_ctx *ctx, tess_candidates *list, const char *what,
                               const char *wanted, size_t offset)
 {
@@ -26,7 +26,7 @@ static tess_status keep_named(tess_ctx *ctx, tess_candidates *list, const char *
     return found ? TESS_OK : TESS_ERR_ARGUMENT;
 }
 
-/* What the options name; sets of parameters are separated by ';'. */
+/* Adds the candidates that the options name. Sets of parameters are separated by ';'. */
 static tess_status add_named(tess_ctx *ctx, const bench_options *options, tess_candidates *list)
 {
     const char *set = options->params ? options->params : "";
@@ -48,7 +48,7 @@ tess_status bench_candidates(tess_device *device, const tess_matrix *A,
 {
     tess_status status;
     bool listed = device->backend->candidates != NULL;
-    if (!listed || options->params) /* as it is named: the plan itself says what it has not */
+    if (!listed || options->params) /* taken as named: the plan refuses what does not exist */
         return add_named(device->ctx, options, list);
     tess_product product = options->product;
     product.shapes = true;

@@ -1,8 +1,8 @@
-/* The truth about a product: ref's y, and the size of the rounding error a correct sum may have.
+/* The truth about a product: ref's y, and the largest rounding error that a correct sum may have.
  *
  * |y - ref| is compared row by row with n eps (|A||x|): n is two more than the largest number of
  * terms in a sum, eps the spacing of the matrix's type. The measure does not depend on how A is
- * scaled. Of complex numbers the moduli count; a sum of n products is then two of 2 n.
+ * scaled. For complex numbers it takes the moduli; a sum of n products is then two sums of 2 n.
  */
 #include <float.h>
 #include <math.h>
@@ -10,7 +10,7 @@
 
 #include "bench.h"
 
-/* Terms of the longest sum: the longest row, or column for the transpose, in scalars. */
+/* Counts the terms of the longest sum: the longest row in scalars, or column for the transpose. */
 static tess_status longest_sum(const tess_matrix *A, bool transpose, int64_t *longest)
 {
     int64_t *in_column = NULL, most = 0;
@@ -30,8 +30,8 @@ static tess_status longest_sum(const tess_matrix *A, bool transpose, int64_t *lo
     return TESS_OK;
 }
 
-/* Block rows first .. first+count-1 of A as a matrix of their own: offsets still count from the
- * start of A's blocks. */
+/* Block rows first .. first+count-1 of A as a matrix. Its offsets still count from the start of A's
+ * blocks. */
 static tess_matrix rows_of(const tess_matrix *A, int64_t first, int64_t count)
 {
     tess_matrix part = *A;
@@ -70,7 +70,7 @@ static void add_row_magnitude(const tess_matrix *A, int64_t ib, bool transpose, 
     }
 }
 
-/* ref's y and |A||x| of y's rows that a part of A's block rows gives, all vectors. */
+/* ref's y and |A||x| for the rows of y that `count` block rows of A give, for all vectors. */
 static void multiply_rows(const tess_matrix *A, const tess_product *product, int64_t first,
                           int64_t count, const void *x, char *y, double *sums)
 {
@@ -115,7 +115,7 @@ static void multiply_piece(void *arg, tess_range rows)
 static tess_status multiply(const tess_matrix *A, const tess_product *product, const void *x,
                             void *y, double *sums)
 {
-    enum { ROWS = 16 }; /* block rows a piece */
+    enum { ROWS = 16 }; /* block rows per piece */
     if (product->kind == TESS_PRODUCT_SPMV_TRANSPOSE) {
         tess_complex *scratch;
         TESS_TRY(TESS_ALLOC(A->ctx, A->cols, &scratch));
@@ -207,8 +207,8 @@ double bench_error(const bench_truth *truth, const void *y)
     return worst;
 }
 
-/* Vectors of a large matrix are tens of megabytes, and gone through in every turn: by all threads,
- * in pieces. */
+/* Vectors of a large matrix have tens of megabytes and are swept in every turn. So all threads
+ * sweep them, in pieces. */
 enum { PIECE = 1 << 20 };
 
 static size_t piece_at(size_t bytes, size_t first)

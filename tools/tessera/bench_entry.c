@@ -1,5 +1,5 @@
-/* An entry of the rounds: each turn begins with repetitions that are not counted, because the
- * caches hold another's data. */
+/* An entry of the rounds. Each turn begins with repetitions that are not counted, because the
+ * caches still hold another entry's data. */
 #include "bench_entry.h"
 
 #include <math.h>
@@ -9,10 +9,10 @@
 
 enum {
     IN_A_ROW = 8,   /* updates that a device waits for together */
-    TURN_MAX = 1000 /* repetitions a turn */
+    TURN_MAX = 1000 /* repetitions per turn */
 };
 enum { UNCOUNTED = 1, UNCOUNTED_IN_CACHE = 3 };
-#define TARGET_SECONDS 0.4 /* measured time an entry */
+#define TARGET_SECONDS 0.4 /* measured time per entry */
 
 void bench_set_outcome(bench_result *result, bench_outcome outcome, const char *reason)
 {
@@ -28,7 +28,7 @@ static void judge(bench_session *s, bench_result *result)
         bench_set_outcome(result, BENCH_WRONG, "the result differs from ref's");
 }
 
-/* Runs the entry `reps` times. y is poisoned first, so that a row nobody wrote is seen. */
+/* Runs the entry `reps` times. y is poisoned first, so that a row that is not written is seen. */
 static bool run_entry(bench_session *s, bench_entry *e, int reps, double *seconds)
 {
     bench_poison(s->ctx, s->y, s->y_bytes);
@@ -47,8 +47,8 @@ static bool run_entry(bench_session *s, bench_entry *e, int reps, double *second
     return false;
 }
 
-/* Repetitions at the beginning of a turn that do not count: what stays in a cache comes back there
- * in several. */
+/* The number of repetitions at the beginning of a turn that do not count. Data that fit a cache
+ * need several repetitions until they are in it again. */
 static int uncounted(const bench_session *s)
 {
     return s->report->bytes < 3 * s->device->cache_bytes ? UNCOUNTED_IN_CACHE : UNCOUNTED;
@@ -80,8 +80,8 @@ tess_status bench_entry_try(bench_session *s, bench_entry *e)
     return TESS_OK;
 }
 
-/* Until threads that wait for more work have gone to sleep: those of another process would take the
- * next entry's cores. The product after MKL's turn took up to 30 % longer. */
+/* Waits until an adapter's idle threads have gone to sleep. Threads of another process that spin
+ * would take the next entry's cores: the product after MKL's turn took up to 30 % longer. */
 static void let_sleep(const bench_entry *e)
 {
     const struct timespec spinning = {.tv_nsec = 40 * 1000 * 1000};
@@ -104,15 +104,15 @@ static void take_products(bench_session *s, bench_entry *e)
         judge(s, e->result); /* a wrong result is the more important message */
         if (e->result->outcome != BENCH_GOOD)
             return;
-        if (e->result->peer[0]) /* that is its own affair, and its time counts */
+        if (e->result->peer[0]) /* a peer may do so, and its time counts */
             bench_set_outcome(e->result, BENCH_GOOD, "not repeatable");
         else
             bench_set_outcome(e->result, BENCH_WRONG, "the result differs from run to run");
     }
 }
 
-/* Gives the plan its own values anew, from the device's memory. An asynchronous device gets several
- * updates one after the other, as it gets products, and is waited for once. */
+/* Times updates of the plan with its own values, from the device's memory. An asynchronous device
+ * gets `in_a_row` updates one after the other, as it gets products, and is waited for once. */
 static tess_status update(bench_session *s, bench_entry *e, int in_a_row, double *seconds)
 {
     const double start = tess_seconds();
@@ -154,7 +154,7 @@ tess_status bench_entry_make(bench_session *s, const tess_candidate *candidate, 
                                  .regroup =
                                      candidate->regrouped ? TESS_REGROUP_ON : TESS_REGROUP_OFF};
     e->result->candidate = *candidate;
-    tess_status status = /* new values need a copy of one's own */
+    tess_status status = /* new values need a plan's own copy */
         s->options->update || candidate->regrouped
             ? tess_plan_create(s->ctx, s->A, s->device, &options, &e->plan)
             : tess_plan_create_shared(s->ctx, s->A, s->device, &options, &e->plan);

@@ -1,4 +1,4 @@
-/* The document of `tessera bench --json`: the machine, the matrix, a line a kernel. */
+/* The document of `tessera bench --json`: the machine, the matrix, one object per kernel. */
 #include "bench_json.h"
 #include "machine.h"
 

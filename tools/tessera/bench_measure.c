@@ -2,22 +2,24 @@
  * ceiling.
  *
  * Plans may hold copies of the matrix, so they live in groups of a limited size. A plan that does
- * not fit beside the others starts the next group. Within a group no place is better than another:
- * every round has another order, as the ceiling empties the caches and a peer's threads may linger.
+ * not fit beside the others starts the next group. Every round has another order, so that no place
+ * in the order is better than another: the ceiling empties the caches, and a peer's threads may
+ * still spin.
  *
- * The ceiling is the access pattern with the highest median. The highest of all samples would be
- * set beside the kernels' medians: on a machine that others disturb no kernel could reach it. */
+ * The ceiling is the median of the access pattern with the highest median. The highest of all
+ * samples would be compared with the kernels' medians, and on a disturbed machine no kernel could
+ * reach it. */
 #include <math.h>
 
 #include "bench_entry.h"
 
 enum {
     GROUP_MAX = 24,      /* plans alive at once, beside the peers */
-    CEILING_GROUPS = 256 /* whose rounds have a ceiling */
+    CEILING_GROUPS = 256 /* the most groups whose rounds measure the ceiling */
 };
-#define SLOW_TIMES 8    /* the fastest: an entry that takes longer runs in the first round only, */
-#define BEHIND_TIMES 2  /* or in the usual number of them only */
-#define GROUP_BYTES 8e9 /* of matrices alive at once; plans on a GPU share what they can */
+#define SLOW_TIMES 8    /* entries slower than this times the fastest run in one round */
+#define BEHIND_TIMES 2  /* entries slower than this times the fastest run in the usual rounds */
+#define GROUP_BYTES 8e9 /* of matrices alive at once; a GPU's plans share arrays */
 #define GROUP_BYTES_GPU 32e9
 
 static tess_status take_ceiling(bench_session *s)
@@ -47,7 +49,7 @@ static void find_ceiling(bench_session *s, bench_report *report)
     }
 }
 
-/* In how many rounds each takes part: the slowest would take most of the time. */
+/* Sets in how many rounds each entry takes part. The slowest would take most of the time. */
 static void leave_slow(const bench_session *s, bench_entry *group, int count)
 {
     const int all = s->report->rounds, usual = all < BENCH_ROUNDS ? all : BENCH_ROUNDS;
@@ -62,7 +64,7 @@ static void leave_slow(const bench_session *s, bench_entry *group, int count)
 
 void bench_order(int round, int count, int *order)
 {
-    for (int i = 0; i < count; i++) { /* each changes places with one that came before */
+    for (int i = 0; i < count; i++) { /* each changes places with an earlier one */
         const uint64_t draw = (uint64_t)round * (GROUP_MAX + BENCH_PEERS_MAX) + (uint64_t)i;
         const int other = (int)tess_random_below(0, draw, i + 1);
         if (other < i)
@@ -95,7 +97,7 @@ static tess_status measure_group(bench_session *s, bench_entry *group, int count
     return status;
 }
 
-/* What a plan takes that measures nothing: the first that it looks at. */
+/* The candidate that an ESTIMATE plan takes: the first that it considers. */
 static int64_t estimated(const tess_candidates *list, const tess_matrix *A)
 {
     int64_t first = 0;
@@ -105,8 +107,8 @@ static int64_t estimated(const tess_candidates *list, const tess_matrix *A)
     return first;
 }
 
-/* All candidates, then all peers, in groups. The peers are in the first group: with ours that a
- * plan would choose. */
+/* Measures all candidates and peers in groups. The peers are in the first group, together with the
+ * candidates that a plan would choose. */
 static tess_status measure_all(bench_session *s, const tess_candidates *list)
 {
     bench_entry group[GROUP_MAX + BENCH_PEERS_MAX] = {{0}};

@@ -1,8 +1,8 @@
 /* The other libraries of `tessera bench --peers`.
  *
- * For a device that is the host: adapters, each a child process (bench_adapter.h). The matrix and
- * the results pass through files in a private directory, in memory (/dev/shm) where the system has
- * it. For a GPU: cuSPARSE, in our own process (bench/peers/cusparse.h).
+ * On the host: adapters, each a child process (bench_adapter.h). The matrix and the results pass
+ * through files in a private directory, in memory (/dev/shm) where the system has it. On a GPU:
+ * cuSPARSE, in our own process (bench/peers/cusparse.h).
  */
 #include <dirent.h>
 #include <errno.h>
@@ -23,7 +23,7 @@ struct bench_peers {
     const tess_matrix *A;
     const void *x;
     tess_cuda *cuda;           /* NULL: adapters */
-    cusparse_matrix *matrices; /* what several of cuSPARSE's paths read */
+    cusparse_matrix *matrices; /* that several of cuSPARSE's paths read */
     char directory[64];
     bench_peer *peers[PEERS_MAX];
     int peer_count;
@@ -93,8 +93,8 @@ static bench_variant *add_variant(bench_peers *peers, bench_peer *peer, const ch
     return variant;
 }
 
-/* Starts one adapter and lets it load the matrix. A fault of the adapter is a variant that refuses.
- */
+/* Starts one adapter and lets it load the matrix. A fault of the adapter becomes a variant that
+ * refuses. */
 static tess_status start_adapter(bench_peers *peers, const char *path, const char *name,
                                  int threads)
 {
@@ -174,14 +174,14 @@ static tess_status start_host(bench_peers *peers, const char *directory, int thr
 
 /* ---- cuSPARSE ---- */
 
-/* Every path that takes the matrix. What fails is a variant that refuses. */
+/* Opens every path that takes the matrix. A path that fails becomes a variant that refuses. */
 static tess_status start_cusparse(bench_peers *peers)
 {
     char version[24];
     const char *name;
     bool takes;
     if (!cusparse_version(version, sizeof version)) {
-        add_variant(peers, NULL, "cusparse", "", "there is none on this machine");
+        add_variant(peers, NULL, "cusparse", "", "cuSPARSE is not on this machine");
         return TESS_OK;
     }
     TESS_TRY(tess_cuda_enter(peers->cuda));
@@ -209,7 +209,7 @@ static void stop_cusparse(bench_peers *peers)
         tess_cuda_leave(peers->cuda);
 }
 
-/* ---- Either ---- */
+/* ---- Adapters or cuSPARSE ---- */
 
 tess_status bench_peers_start(tess_device *device, const tess_matrix *A, const void *x,
                               const char *directory, bench_peers **out)

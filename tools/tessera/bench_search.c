@@ -1,4 +1,4 @@
-/* tessera bench --search: what a plan would do by itself, beside what was measured. */
+/* tessera bench --search: the choice of a plan that searches, beside what was measured. */
 #include "bench_search.h"
 
 #include <string.h>

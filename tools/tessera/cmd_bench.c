@@ -132,7 +132,7 @@ static int print_report(cli_app *app, const bench_args *args, const tess_device 
            "%g%s\n",
            dim(app), args->peers ? ", - other libraries" : "", BENCH_ERROR_MAX, plain(app));
     if (args->update)
-        printf("update: new values in the plan, in products of the same line\n");
+        printf("update: the time of new values in the plan, in units of its product\n");
     if (args->search)
         printf("a search takes %s %s%s%s after %d products\n", search->format, search->kernel,
                *search->params ? " " : "", search->params, search->spmvs);
@@ -166,7 +166,7 @@ static int print_list(cli_app *app, const bench_args *args, tess_device *device,
 
 /* ---- The run ---- */
 
-/* Our kernels decide; the faults of other libraries are in the report. */
+/* Faults of our own kernels decide. Faults of other libraries are only reported. */
 static int exit_status_of(cli_app *app, const bench_report *report)
 {
     char name[320];
@@ -257,25 +257,25 @@ static const cli_option options[] = {
     {"op", OPTION_TEXT, offsetof(bench_args, op), "PRODUCT",
      "spmv (default), spmv_transpose or spmm:K", 0, 0},
     {"reps", OPTION_INT, offsetof(bench_args, reps), "N",
-     "timed repetitions a kernel (default: as many as --seconds)", 1, 1000000},
+     "timed repetitions per kernel (default: as many as --seconds)", 1, 1000000},
     {"seconds", OPTION_REAL, offsetof(bench_args, seconds), "S",
-     "of timed repetitions a kernel (default: 0.4; far slower ones less)", 0, 86400},
+     "of timed repetitions per kernel (default: 0.4; far slower ones less)", 0, 86400},
     {"rounds", OPTION_INT, offsetof(bench_args, rounds), "N",
      "in which all take turns (default: 7; more where it is noisy)", 1, 1000},
     {"peers", OPTION_FLAG, offsetof(bench_args, peers), NULL,
-     "other libraries too, in the same rounds", 0, 0},
+     "also other libraries, in the same rounds", 0, 0},
     {"few", OPTION_FLAG, offsetof(bench_args, few), NULL,
      "fewer parameters: those that need no other copy of the matrix", 0, 0},
     {"all", OPTION_FLAG, offsetof(bench_args, all), NULL,
      "every set of parameters of every kernel (may take hours)", 0, 0},
     {"search", OPTION_FLAG, offsetof(bench_args, search), NULL,
-     "say too what a plan takes that measures", 0, 0},
+     "also say what a plan that measures takes", 0, 0},
     {"cg", OPTION_FLAG, offsetof(bench_args, cg), NULL,
-     "with --search: time an iteration of CG too, beside its prediction", 0, 0},
+     "with --search: also time an iteration of CG, beside its prediction", 0, 0},
     {"update", OPTION_FLAG, offsetof(bench_args, update), NULL,
-     "time new values in a plan too, in its own products", 0, 0},
+     "also time new values in a plan, in units of its product", 0, 0},
     {"regroup", OPTION_FLAG, offsetof(bench_args, regroup), NULL,
-     "a plan that permutes inside too, so that hidden blocks appear", 0, 0},
+     "also a plan that permutes inside, so that hidden blocks appear", 0, 0},
     {"list", OPTION_FLAG, offsetof(bench_args, list), NULL, "name the kernels that apply, run none",
      0, 0},
 };
@@ -288,15 +288,14 @@ const cli_command command_bench = {
     .summary = "time and verify every kernel that applies",
     .description =
         "Runs every kernel that applies to the matrix, in turn and in several rounds, together "
-        "with "
-        "the fastest plain reading of as many bytes that the device can do. Prints each kernel's "
-        "median time, the bytes it must move over that time, their share of the reading speed, and "
-        "its error against the reference backend. A wrong result, or one that changes from run to "
+        "with the fastest plain read of as many bytes on the device. Prints each kernel's median "
+        "time, the bytes it must move over that time, their share of the reading speed, and its "
+        "error against the reference backend. A wrong result, or one that changes from run to "
         "run, makes the command fail with exit status 1.\n\n"
         "With --peers, other libraries take part: on the CPU those whose adapters `./run bench` "
-        "built (found beside the command or through TESSERA_PEERS), on the GPU cuSPARSE, where "
-        "it is installed. Their results are verified and marked like our own, but do not change "
-        "the exit status.\n\n"
+        "built (found beside the command or through TESSERA_PEERS), on the GPU cuSPARSE, where it "
+        "is installed. Their results are verified and marked like our own, but do not change the "
+        "exit status.\n\n"
         "A Matrix Market file is stored with the blocks that `tessera info` recommends; --block 1 "
         "stores plain CSR.",
     .examples = "tessera bench gen:stencil27:n=48,b=3\n"

@@ -14,7 +14,7 @@ static void print_curves(const tess_model_part *part)
 {
     tess_model_curve_info c;
     printf("%-24s %3s %-5s %-7s %6s %8s %8s %8s %8s %10s %10s %8s\n", "class", "b", "type", "from",
-           "points", "a row, B", "step, ns", "mu", "sigma", "nu GB/s", "best GB/s", "error");
+           "points", "B/row", "step, ns", "mu", "sigma", "nu GB/s", "best GB/s", "error");
     for (int64_t i = 0; i < tess_model_part_curves(part); i++)
         if (tess_model_part_get_curve(part, i, sizeof c, &c) == TESS_OK)
             printf("%-24s %3d %-5s %-7s %6d %8.0f %8.1f %8.2f %8.2f %10.1f %10.1f %6.1f %%\n",
@@ -73,7 +73,7 @@ typedef struct block_list {
     bool has[TESS_CALIBRATE_BLOCK_MAX + 1];
 } block_list;
 
-/* The block sizes of "0,4,9-16"; those of a whole model where there is no list. */
+/* The block sizes of "0,4,9-16". Without a list, those of a whole model. */
 static bool parse_blocks(cli_app *app, const char *list, block_list *wanted)
 {
     const int32_t *blocks;
@@ -109,7 +109,8 @@ static void show_part(const calibrate_args *args, const tess_device *device,
     add_curves(curves, part);
 }
 
-/* One after the other, each kept when it is done: what was stopped goes on with the rest. */
+/* One block size after the other. Each is kept when it is done, so a stopped calibration can go on
+ * with the rest. */
 static int calibrate(cli_app *app, const calibrate_args *args, const block_list *wanted,
                      tess_device *device, const char *path, json_t *curves)
 {
@@ -137,17 +138,17 @@ static int calibrate(cli_app *app, const calibrate_args *args, const block_list 
     return found ? EXIT_DONE
                  : fail(app, EXIT_USAGE,
                         "--classes: nothing was measured of '%s' on this device; without --classes "
-                        "all are, and named",
+                        "all are measured, and named",
                         args->classes);
 }
 
-/* --quick: only how fast the device is beside what stands in for it. */
+/* --quick: only the factors between the device and the model that stands in for it. */
 static int scale(cli_app *app, const calibrate_args *args, tess_device *device, const char *path)
 {
     double memory, cache;
     if (args->blocks || args->classes)
         return fail(app, EXIT_USAGE,
-                    "--quick measures no single part: without --blocks, --classes");
+                    "--quick measures no single part: leave out --blocks and --classes");
     TRY_CALL(app, tess_calibrate_quick(device, *path ? path : NULL, &memory, &cache));
     if (args->common.json)
         return print_json(app,
@@ -206,7 +207,7 @@ static const cli_option options[] = {
     {"megabytes", OPTION_REAL, offsetof(calibrate_args, megabytes), "N",
      "the largest product measured (default: ten times the cache, at least 64)", 1, 1000000},
     {"quick", OPTION_FLAG, offsetof(calibrate_args, quick), NULL,
-     "a second or two: scale the model that stands in for this device", 0, 0},
+     "only scale the model that stands in for this device (a second or two)", 0, 0},
     {"out", OPTION_TEXT, offsetof(calibrate_args, out), "FILE",
      "keep it in FILE instead of beside the wisdom", 0, 0},
 };
@@ -220,15 +221,14 @@ const cli_command command_calibrate = {
     .description =
         "Times every kernel class with stencil matrices of growing size for blocks of 1 to 64, "
         "with random columns and with one very long row, and the vector passes of a CG iteration; "
-        "fits the model's curves (throughput as a sigmoid in the logarithm of the bytes moved; in "
-        "cache and from memory apart), and keeps them beside the wisdom, in model.json. Plans that "
-        "are made without measuring and `tessera predict` use them. Takes some minutes; the "
-        "machine "
-        "should be idle. Each block size is kept when it is done, beside what the file has of "
-        "others.\n\n"
+        "fits the model's curves (throughput as a sigmoid in the logarithm of the bytes moved; "
+        "one curve for the cache and one for memory), and keeps them beside the wisdom, in "
+        "model.json. Plans that are made without measuring and `tessera predict` use them. Takes "
+        "some minutes; the machine should be idle. Each block size is kept when it is done; the "
+        "file's other block sizes stay.\n\n"
         "A few machines' models are built in (profiles/); the most similar one stands in for a "
-        "device that was never calibrated. Its order of kernels is good, its times may be off by a "
-        "factor of 2 or 3: --quick times a few products and keeps that factor.",
+        "device that was never calibrated. Its order of kernels is good, its times may be off by "
+        "a factor of 2 or 3: --quick times a few products and keeps that factor.",
     .examples = "tessera calibrate\n"
                 "tessera calibrate --quick\n"
                 "tessera calibrate --device cuda --type f32",

@@ -35,13 +35,12 @@ const cli_command command_convert = {
         "Reads a matrix and writes it to a file whose kind its name tells: .mtx and .mtx.gz are "
         "Matrix Market, which every tool reads; .tess is Tessera's own, which keeps blocks and is "
         "read at the speed of the disk. A failure leaves no partial file. OUTPUT - is Matrix "
-        "Market "
-        "to standard output.\n\n"
-        "A Matrix Market file becomes a .tess file with the blocks that `tessera info` recommends; "
-        "--block 1 stores plain CSR. Entries go from one Matrix Market file to another as they "
-        "are. --symmetric compares every entry with its mirror, and refuses a matrix of which one "
-        "differs. --type c64 and c32 make a real matrix complex; a complex one becomes real only "
-        "where all imaginary parts are 0.",
+        "Market to standard output.\n\n"
+        "A Matrix Market file becomes a .tess file with the blocks that `tessera info` "
+        "recommends; --block 1 stores plain CSR. Entries go from one Matrix Market file to "
+        "another as they are. --symmetric compares every entry with its mirror, and refuses the "
+        "matrix if one differs. --type c64 and c32 make a real matrix complex; a complex one "
+        "becomes real only where all imaginary parts are 0.",
     .examples = "tessera convert A.mtx.gz A.tess\n"
                 "tessera convert A.tess A.mtx --symmetric\n"
                 "tessera convert A.tess - | head",

@@ -1,4 +1,4 @@
-/* tessera devices: what a plan can run on here, and why not on the rest. */
+/* tessera devices: the devices that a plan can run on here, and why not on the others. */
 #include <string.h>
 
 #include "command.h"
@@ -12,7 +12,7 @@ typedef struct listing {
     json_t *list; /* NULL: text */
 } listing;
 
-/* One device, or the reason why there is none; takes part in both forms of output. */
+/* Shows one device, or the reason why it is missing, as text or JSON. */
 static void report(void *user, const tess_device_entry *entry)
 {
     const listing *l = user;

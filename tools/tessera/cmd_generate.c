@@ -37,14 +37,13 @@ const cli_command command_generate = {
     .max_operands = 2,
     .summary = "write a test problem to a file",
     .description =
-        "SPEC names a problem and its keys; the same text always gives the same bits. stencil7 and "
-        "stencil27: n, b, seed. elasticity: n, thin, free. diffusion: n, jump, aniso, free. cdr: "
-        "n, b, "
-        "convection, reaction, seed. powerlaw: rows, avg, b, long, length, seed. random: rows, "
-        "cols, avg, count, r, c, seed. trefethen: n, skip. promote: b and a FILE "
-        "(promote:b=4:A.mtx), whose every non-zero becomes a dense block. tile: copies and a FILE, "
-        "repeated along the diagonal. planted: rows, cols, shapes "
-        "(as row:32/4x4), blocks, fill, noise, seed. All take type=f64|f32|c64|c32.",
+        "SPEC names a problem and its keys; the same text always gives the same bits. stencil7 "
+        "and stencil27: n, b, seed. elasticity: n, thin, free. diffusion: n, jump, aniso, free. "
+        "cdr: n, b, convection, reaction, seed. powerlaw: rows, avg, b, long, length, seed. "
+        "random: rows, cols, avg, count, r, c, seed. trefethen: n, skip. promote: b and a FILE "
+        "(promote:b=4:A.mtx), whose every non-zero becomes a dense block. tile: copies and a "
+        "FILE, repeated along the diagonal. planted: rows, cols, shapes (as row:32/4x4), blocks, "
+        "fill, noise, seed. All take type=f64|f32|c64|c32.",
     .examples = "tessera generate stencil27:n=48,b=3 A.tess\n"
                 "tessera generate elasticity:n=32 A.mtx.gz --rhs b.mtx",
     .options = options,

@@ -153,7 +153,7 @@ static const cli_option options[] = {
     {"ignore-zeros", OPTION_FLAG, offsetof(info_args, ignore_zeros), NULL,
      "entries that are stored but 0 do not count", 0, 0},
     {"parts", OPTION_TEXT, offsetof(info_args, parts), "N[,PARTITION]",
-     "what N parts would have, by each partition or by this one", 0, 0},
+     "what N parts would have, by every partition or by this one", 0, 0},
 };
 
 const cli_command command_info = {
@@ -167,10 +167,11 @@ const cli_command command_info = {
         "blocks it takes, how full they are and how many bytes a product then moves; and what "
         "blocks of other shapes, wherever they lie, would take (format fbcsr). Recommends the "
         "cheapest blocking, or none, and says why. Where another order of the unknowns would make "
-        "blocks, such as fields that follow each other or rows alike far apart, it says which.\n\n"
-        "--parts deals the matrix out to N parts, as tessera-mpi does to N ranks: a line a "
-        "partition with the rows and bytes of the largest part, its halo (rows of x that it needs "
-        "of others) and what travels in a product. PARTITION is contiguous, cyclic, metis or "
+        "blocks, because fields follow each other or rows with nearly the same columns lie far "
+        "apart, it says which order.\n\n"
+        "--parts deals the matrix out to N parts, as tessera-mpi does to N ranks. It prints one "
+        "line per partition: the most rows, bytes and halo rows (rows of x from other parts) that "
+        "a part has, and what travels in a product. PARTITION is contiguous, cyclic, metis or "
         "scotch.",
     .examples = "tessera info A.mtx.gz\n"
                 "tessera info gen:elasticity:n=24\n"

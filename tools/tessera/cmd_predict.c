@@ -13,9 +13,9 @@ typedef struct predict_args {
     const char *map, *partition;
 } predict_args;
 
-/* What was measured beside a prediction; 0: not. */
+/* What was measured beside a prediction; 0: not measured. */
 typedef struct measured {
-    double *kernels; /* one a predicted kernel */
+    double *kernels; /* seconds, one per predicted kernel */
     double iteration;
 } measured;
 
@@ -29,8 +29,8 @@ static void print_measured(double seconds, double predicted)
 
 /* ---- Text ---- */
 
-/* How many kernels after the i-th are the same with other parameters of which the model says the
- * same. */
+/* The number of entries after the i-th that have the same kernel with other parameters and the same
+ * prediction. */
 static int64_t count_alike(const tess_prediction *p, int64_t i)
 {
     const tess_predicted_kernel *k = &p->kernels[i];
@@ -69,8 +69,8 @@ static void print_kernels(cli_app *app, const tess_prediction *p, double bytes, 
         printf("\n");
         int64_t alike = m->kernels ? 0 : count_alike(p, i);
         if (alike > 0)
-            printf("  %s... and with %lld other set%s of parameters, by the model alike%s\n",
-                   dim(app), (long long)alike, alike == 1 ? "" : "s", plain(app));
+            printf("  %s... and %lld more set%s of parameters, predicted alike%s\n", dim(app),
+                   (long long)alike, alike == 1 ? "" : "s", plain(app));
         i += alike;
     }
     printf("%sGB/s: matrix and vectors over time%s\n", dim(app), plain(app));
@@ -99,7 +99,7 @@ static void print_table(cli_app *app, const tess_predicted_solve *solves, int64_
         print_solve(&solves[i]);
 }
 
-/* What travels, and what eq. 11 would have for it. */
+/* Prints what travels, and the communication by eq. 11. */
 static void print_traffic(cli_app *app, const tess_prediction *p)
 {
     char t[4][TEXT_MAX];
@@ -112,8 +112,8 @@ static void print_traffic(cli_app *app, const tess_prediction *p)
                text_seconds(s->direct, t[2]), text_seconds(s->through_host, t[3]));
     }
     printf(
-        "%slargest part: bytes of its product over the mean; halo: bytes of p that the device "
-        "that needs most\nreceives. Eq. 11 (paper 004) sends all of p to every device: x scalars "
+        "%slargest part: bytes of its product over the mean; halo: bytes of p for the device that "
+        "receives\nmost. Eq. 11 (paper 004) sends all of p to every device: x scalars "
         "directly between devices,\nx n scalars by way of the host's memory%s\n",
         dim(app), plain(app));
 }
@@ -126,8 +126,8 @@ static void print_solves(cli_app *app, const tess_prediction *p, const measured 
     if (p->solve_count > 1 && p->partition[0])
         printf("predicted, strong scaling: this matrix dealt out, %s partition\n", p->partition);
     else if (p->solve_count > 1)
-        printf("predicted, strong scaling: even shares and direct copies, as rows of other blocks "
-               "than square ones\nare not dealt out\n");
+        printf("predicted, strong scaling: even shares and direct copies, as blocks that are not "
+               "square\nare not dealt out\n");
     print_table(app, p->solves, p->solve_count, "speed-up");
     printf("%sGFLOP/s count the zeros inside blocks, useful ones do not: %.1f %% of what is stored "
            "is not 0%s\n",
@@ -236,7 +236,7 @@ static int predict(cli_app *app, const predict_args *args, const tess_matrix *A,
     return args->map ? predict_map(app, args->map, A, device, (*p)->model, &options) : EXIT_DONE;
 }
 
-/* The map alone, for a block size instead of a matrix: that of --block, or 1. */
+/* Draws the map alone, for a block size instead of a matrix: that of --block, or 1. */
 static int draw_map(cli_app *app, predict_args *args)
 {
     char input[80];
@@ -294,15 +294,15 @@ static const cli_option options[] = {
     {"link", OPTION_REAL, offsetof(predict_args, link), "GBPS",
      "throughput between two devices (default: copies by way of the host, or 50)", 0, 1000000},
     {"sync", OPTION_REAL, offsetof(predict_args, sync), "US",
-     "microseconds a synchronisation of devices costs in eq. 11 (default: 10)", 0, 1000000},
+     "microseconds per synchronisation of devices in eq. 11 (default: 10)", 0, 1000000},
     {"latency", OPTION_REAL, offsetof(predict_args, latency), "US",
-     "microseconds a message between two devices takes (default: 2)", 0, 1000000},
+     "microseconds per message between two devices (default: 2)", 0, 1000000},
     {"partition", OPTION_TEXT, offsetof(predict_args, partition), "NAME",
      "which device has which rows (default: contiguous)", 0, 0},
     {"shared", OPTION_FLAG, offsetof(predict_args, shared), NULL,
      "the devices are parts of one and share its memory, as cuda:0,0 does", 0, 0},
     {"check", OPTION_FLAG, offsetof(predict_args, check), NULL,
-     "run it too, and say how far off the predictions are", 0, 0},
+     "also run the kernels, and say how far off the predictions are", 0, 0},
     {"map", OPTION_TEXT, offsetof(predict_args, map), "FILE",
      "draw CG's GFLOP/s and speed-up for blocks like these (svg)", 0, 0},
 };
@@ -324,19 +324,18 @@ const cli_command command_predict = {
     .description =
         "Predicts, without running anything, the time of a product with every kernel and of an "
         "iteration of the conjugate gradient method, in the mean and at best, from what `tessera "
-        "calibrate` has measured on this device or one like it; and with --devices, of several "
-        "such devices that share the problem, and how many are worth it: each has the part of the "
-        "matrix "
-        "that --partition gives it, and receives that part's real halo. A second table has weak "
-        "scaling: a matrix of this size on every device. Of a machine that is not "
-        "here --device profile:NAME tells the same; `tessera devices` lists the names.\n\n"
+        "calibrate` has measured on this device or one like it. With --devices, the same for "
+        "several such devices that share the problem, and how many are worth it: each has the "
+        "part of the matrix that --partition gives it, and receives that part's real halo. A "
+        "second table has weak scaling: a matrix of this size on every device. --device "
+        "profile:NAME predicts for a machine that is not here; `tessera devices` lists the "
+        "names.\n\n"
         "--map draws two rows of three panels over unknowns and stored elements: GFLOP/s of CG on "
-        "one device and on N (default: 2), and the speed-up with the line from which on it is more "
-        "than 1; the upper row at best, the lower one in the average. "
-        "Without INPUT it draws them for blocks of --block B (default: 1) and prints no tables.\n\n"
+        "one device and on N (default: 2), and the speed-up with the line beyond which it is more "
+        "than 1. The upper row is at best, the lower one on average. Without INPUT it draws them "
+        "for blocks of --block B (default: 1) and prints no tables.\n\n"
         "A Matrix Market file is taken with the blocks that `tessera info` recommends; --block 1 "
-        "is "
-        "plain CSR.",
+        "is plain CSR.",
     .examples = "tessera predict gen:stencil27:n=48,b=4\n"
                 "tessera predict A.mtx.gz --block auto --device cuda --devices 8 --link 300\n"
                 "tessera predict A.mtx.gz --device profile:h200\n"

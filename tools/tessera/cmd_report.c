@@ -9,7 +9,7 @@ typedef struct report_args {
     bool no_solve;
 } report_args;
 
-/* What one run needs; all of it is released at one place. */
+/* What one run needs. All of it is released in one place. */
 typedef struct report_run {
     info_run info;
     tuning plan;
@@ -35,7 +35,7 @@ static int make_blocks(cli_app *app, const block_choice *block, report_run *r)
     return EXIT_DONE;
 }
 
-/* A search, whatever is remembered: the page shows all that was tried. */
+/* Searches even if wisdom knows a choice, because the page shows all that was tried. */
 static int make_plan(cli_app *app, const report_args *args, report_run *r)
 {
     int exit_status = EXIT_DONE;
@@ -93,7 +93,7 @@ static int gather(cli_app *app, const report_args *args, report_run *r)
     return EXIT_DONE;
 }
 
-/* What info, tune and solve print for this matrix, of this run. */
+/* The documents that info, tune and solve print for this matrix, from this run. */
 static int print_document(cli_app *app, const report_args *args, const report_run *r)
 {
     const char *input = args->solver.common.operands[0];
@@ -153,20 +153,18 @@ const cli_command command_report = {
     .summary = "a page to look at: pattern, blocks, plan, solve",
     .description =
         "Writes one HTML page about a matrix: its pattern at several zooms down to single blocks, "
-        "the lengths of its rows, what each block size costs, the kernels that a search tried on a "
-        "roofline and beside their predictions, the residuals of a solve, where the time went, and "
-        "the machine. The page needs no network and no scripts, follows the display's light or "
-        "dark "
-        "colours, and has a table beside every picture.\n\n"
+        "the lengths of its rows, what each block size costs, the kernels that a search tried on "
+        "a roofline and beside their predictions, the residuals of a solve, where the time went, "
+        "and the machine. The page needs no network and no scripts, follows the display's light "
+        "or dark colours, and has a table beside every picture.\n\n"
         "The matrix is stored in the blocks that `tessera info` recommends, or in those of "
-        "--block. "
-        "The system is that of `tessera solve`, with the same options; a matrix that is not square "
-        "gets the x with the smallest |b - Ax|. A system that is not solved is shown as such and "
-        "does not fail the command. Ctrl-C in the solve ends it, and the page has what was "
-        "reached; "
-        "before that it ends the command. FILE is written whole or not at all.\n\n"
-        "With --json, the numbers of the page: what `info`, `tune` and `solve` print for this "
-        "matrix, as of this run.",
+        "--block. The system is that of `tessera solve`, with the same options; a matrix that is "
+        "not square gets the x with the smallest |b - Ax|. A system that is not solved is shown "
+        "as such and does not fail the command. Ctrl-C during the solve ends the solve, and the "
+        "page has what was reached; earlier it ends the command. FILE is written whole or not at "
+        "all.\n\n"
+        "--json prints the numbers of the page: what `info`, `tune` and `solve` print for this "
+        "matrix, from this run.",
     .examples = "tessera report gen:elasticity:n=24 -o report.html\n"
                 "tessera report A.mtx.gz --no-solve -o report.html\n"
                 "tessera report A.mtx.gz --device cuda --method gmres --pc ilu0 -o report.html",

@@ -12,7 +12,7 @@ typedef struct solve_args {
     const char *out, *history, *plot;
 } solve_args;
 
-/* The least |b - Ax| is what is asked of such a matrix. */
+/* For a rectangular matrix the x with the smallest |b - Ax| is the solution. */
 static bool is_rectangular(const tess_matrix *matrix)
 {
     return view_of(matrix).rows != view_of(matrix).cols;
@@ -55,7 +55,7 @@ static int run(cli_app *app, void *arguments)
                 exit_status = solve_write_plot(app, &r, args->plot);
             if (exit_status == EXIT_DONE && !solve_is_solved(result) &&
                 !(result->reason == TESS_REASON_LEAST_SQUARES && is_rectangular(r.matrix)))
-                exit_status = strncmp(r.spec, "auto", 4) == 0 /* which says itself what to allow */
+                exit_status = strncmp(r.spec, "auto", 4) == 0 /* whose text says what to allow */
                                   ? fail(app, EXIT_FAILED, "not solved: %s", result->text)
                                   : fail(app, EXIT_FAILED, "not solved: %s; %s", result->text,
                                          solve_advice(result->reason));
@@ -70,7 +70,8 @@ static const cli_option options[] = {
      "write x to FILE (.mtx, .npy, else text; -: standard output)", 0, 0},
     {"history", OPTION_TEXT, offsetof(solve_args, history), "FILE",
      "write |r|/|b| by iteration to FILE (csv)", 0, 0},
-    {"plot", OPTION_TEXT, offsetof(solve_args, plot), "FILE", "draw them in FILE (svg)", 0, 0},
+    {"plot", OPTION_TEXT, offsetof(solve_args, plot), "FILE",
+     "draw |r|/|b| by iteration in FILE (svg)", 0, 0},
 };
 
 const cli_command command_solve = {
@@ -85,21 +86,19 @@ const cli_command command_solve = {
         "b is the generated problem's own, or A times a vector of ones for a file.\n\n"
         "Without --method and --pc the solver is found by trying (auto): the cheapest that suits "
         "the matrix first, then better preconditioners, scaling and reordering, complete factors "
-        "where SuiteSparse is installed. What was tried is printed, with the solver that ended it. "
-        "budget= and memory= of --options bound the seconds (60) and GB (4) that it takes.\n\n"
-        "With one of them alone, or with other keys in --options, a symmetric or Hermitian matrix "
-        "is solved with cg, any other with "
-        "bicgstab, "
-        "and the preconditioner is the inverse of the diagonal blocks. Triangular factors are "
-        "solved in parallel as schedule= says: domains (ranges of rows apart, on a CPU), levels "
-        "(rows that do not wait for each other) or colours (the same, reordered; on a GPU). "
-        "A system that is not "
+        "where SuiteSparse is installed. What was tried is printed, with the solver that ended "
+        "the search. budget= and memory= of --options bound the seconds (60) and GB (4) that it "
+        "takes.\n\n"
+        "With --method or --pc alone, or with other keys in --options, a symmetric or Hermitian "
+        "matrix is solved with cg, any other with bicgstab, and the preconditioner is the inverse "
+        "of the diagonal blocks. Triangular factors are solved in parallel as schedule= says: "
+        "domains (ranges of rows, factored separately; on a CPU), levels (rows that do not wait "
+        "for each other) or colours (levels after reordering; on a GPU). A system that is not "
         "solved to the tolerance makes the command fail with exit status 1.\n\n"
-        "Of a matrix that is not square the x with the smallest |b - Ax| is found (lsqr), and "
-        "|A'r| beside it says how nearly. A Matrix Market file is stored with the blocks that "
-        "`tessera info` recommends where they are square; --block 1 stores plain CSR. Ctrl-C ends "
-        "the solve with the best x so far, which "
-        "--out still gets.\n\n"
+        "For a matrix that is not square, lsqr finds the x with the smallest |b - Ax|, and |A'r| "
+        "says how nearly. A Matrix Market file is stored with the blocks that `tessera info` "
+        "recommends where they are square; --block 1 stores plain CSR. Ctrl-C ends the solve with "
+        "the best x so far, which --out still gets.\n\n"
         "--kernel, --format and --params name the product of the iterations, as `tessera bench` "
         "lists them: every product of the solve then runs that kernel.",
     .examples =

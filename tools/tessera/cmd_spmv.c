@@ -11,7 +11,7 @@ typedef struct spmv_args {
     bool explain;
 } spmv_args;
 
-/* What one run needs; all of it is released at one place. */
+/* What one run needs. All of it is released in one place. */
 typedef struct spmv_run {
     tess_matrix *matrix;
     tess_device *device;
@@ -141,17 +141,15 @@ const cli_command command_spmv = {
     .description =
         "Computes y = A x on a device, compares every row with the reference backend and prints "
         "time, bytes moved and error. Without --x, x is random but always the same. A row that "
-        "rounding cannot "
-        "explain makes the command fail with exit status 1. GB/s are the bytes of matrix and "
-        "vectors over time, whatever the format; GFLOP/s count the zeros inside blocks.\n\n"
+        "rounding cannot explain makes the command fail with exit status 1. GB/s are the bytes of "
+        "matrix and vectors over time, whatever the format; GFLOP/s count the zeros inside "
+        "blocks.\n\n"
         "A Matrix Market file is stored with the blocks that `tessera info` recommends; --block 1 "
         "stores plain CSR. --out - writes y to standard output and the report to stderr.\n\n"
         "--kernel, --format and --params name what runs; `tessera bench` lists what there is. "
         "Without them the fastest is chosen. --regroup on permutes the unknowns inside, so that "
-        "blocks "
-        "appear which the numbering hides; auto does so where it pays. Vectors stay in the "
-        "matrix's "
-        "numbering.",
+        "blocks appear which the numbering hides; auto does so where it pays. Vectors stay in the "
+        "matrix's numbering.",
     .examples = "tessera spmv A.mtx.gz\n"
                 "tessera spmv gen:stencil27:n=48,b=3 --device cpu:4",
     .uses = USES_DEVICE | USES_TYPE | USES_BLOCK | USES_KERNEL,

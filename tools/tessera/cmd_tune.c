@@ -10,8 +10,7 @@ typedef struct tune_args {
     const char *forget;
 } tune_args;
 
-/* ---- Blocking: one search for each of the few cheapest, when --block auto leaves the choice ----
- */
+/* ---- --block auto: one search for each of the few cheapest blockings ---- */
 
 tess_search_info search_of(const tess_plan *plan)
 {
@@ -27,7 +26,7 @@ tess_trial_info trial_of(const tess_plan *plan, int64_t index)
     return info;
 }
 
-/* What a search chose; all 0: nothing was looked at. */
+/* The trial that a search chose; all 0: no candidate was considered. */
 static tess_trial_info choice_of(const tess_plan *plan)
 {
     const tess_search_info search = search_of(plan);
@@ -41,13 +40,13 @@ static double seconds_of(const tess_trial_info *trial)
     return trial->seconds > 0 ? trial->seconds : trial->predicted_seconds;
 }
 
-/* The same to compare blockings by, where what is only predicted may be doubted. */
+/* The same, to compare blockings by: a prediction is multiplied by its doubt. */
 static double compared_seconds(const tess_trial_info *trial)
 {
     return trial->seconds > 0 ? trial->seconds : trial->compared_seconds;
 }
 
-/* Searches one blocking; the better of it and what is held stays in t. */
+/* Searches one blocking. The better of this plan and the one in t stays in t. */
 static tess_status try_blocking(tuning *t, const tess_matrix *source,
                                 const tess_block_candidate *blocking)
 {
@@ -122,8 +121,7 @@ static bool parse_effort(const char *text, tess_effort *effort)
 
 static tess_status search(tuning *t, tess_matrix *input, bool choose_blocks)
 {
-    tess_status status =
-        tess_wisdom_save(t->app->ctx); /* whether it can be kept, before it takes */
+    tess_status status = tess_wisdom_save(t->app->ctx); /* says now if the choice cannot be kept */
     if (status != TESS_OK)
         return status;
     terminal_catch_interrupts(t->app); /* the search keeps its best */

@@ -33,7 +33,7 @@ typedef enum option_kind {
     OPTION_TEXT, /* const char *: --out FILE */
     OPTION_INT,  /* int64_t in min..max: --threads 4 */
     OPTION_REAL, /* double in min..max: --seconds 0.5 */
-    OPTION_TYPE, /* tess_type and the bool after it that says it was given: --type f32 */
+    OPTION_TYPE, /* type_choice: --type f32 */
     OPTION_BLOCK /* block_choice: --block 3, 2x4, auto */
 } option_kind;
 
@@ -66,9 +66,9 @@ typedef struct common_args {
     type_choice type;   /* only with USES_TYPE */
     block_choice block; /* only with USES_BLOCK */
     bool as_it_is;      /* without --block a file keeps the blocks it has */
-    const char *format, *kernel, *params, *form; /* of the plan, NULL: the library's; with
-                                                    USES_KERNEL */
-    const char *regroup;                         /* "auto", "on" or "off"; NULL: auto; likewise */
+    const char *format, *kernel, *params, *form; /* of the plan; NULL: the library chooses; only
+                                                    with USES_KERNEL */
+    const char *regroup; /* "auto", "on" or "off"; NULL: auto; only with USES_KERNEL */
     const char *operands[OPERANDS_MAX];
     int operand_count;
 } common_args;
@@ -93,12 +93,12 @@ typedef struct cli_command {
     int min_operands, max_operands;
     const char *summary;     /* one line, no full stop */
     const char *description; /* sentences; a blank line separates paragraphs */
-    const char *examples;    /* command lines, one a line */
+    const char *examples;    /* command lines, each on a line of its own */
     unsigned uses;
     const cli_option *options;
     size_t option_count;
-    /* The names that an option takes, by number, each with a line about it; NULL past the last. For
-     * help, man page and completions. */
+    /* Name number i that an option takes, and a line about it; NULL past the last. For help, man
+     * page and completions. */
     const char *(*choices)(const char *option, int i, const char **summary);
     size_t args_size;
     int (*run)(cli_app *app, void *args); /* returns the exit status */
@@ -117,17 +117,17 @@ struct cli_app {
     bool live;           /* stderr is a terminal: progress may be shown */
     bool progress_shown; /* a progress line is on the screen */
     bool verbose;        /* every line of the library's log is shown */
-    bool notes;          /* of them, those about wisdom and model */
-    char noted[256];     /* the last one that was */
+    bool notes;          /* lines of the log about wisdom and model are shown */
+    char noted[256];     /* the last of these that was shown */
     double started;      /* seconds, monotonic: progress waits for one second */
-    bool diverted;       /* reports go to stderr: standard output, kept in `data`, is for data */
-    int data;
+    bool diverted;       /* reports go to stderr, since standard output is for data */
+    int data;            /* standard output while it is diverted */
 };
 
 /* args.c: parses argv[0..argc-1], the words after the subcommand's name, into args (cleared first).
  * Prints one sentence and returns false on bad usage. */
 bool args_parse(cli_app *app, const cli_command *command, int argc, char **argv, void *args);
-/* Those of USES_SOLVER, whose targets solve_run.h has. */
+/* The options of USES_SOLVER. Their targets are in solve_run.h. */
 extern const cli_option solver_options[];
 extern const size_t solver_option_count;
 /* The shared options that `command` takes, by index; NULL past the last. */
@@ -142,16 +142,16 @@ int help_run(cli_app *app, int argc, char **argv); /* `tessera help ...` */
 void terminal_open(cli_app *app);
 int terminal_progress(void *user, const char *what, double fraction); /* a tess_progress_fn */
 void terminal_log(void *user, const char *line);
-/* A tess_log_fn: shows the line if it is to be shown. */
+/* A tess_log_fn. Shows the line with --verbose, or if it is a note and notes are shown. */
 void terminal_hear(void *user, const char *line);
-/* What is wrong with wisdom or model is shown without --verbose too, each once: for commands that
- * are about them. */
+/* From here on, faults of wisdom and model are shown even without --verbose, each once. For
+ * commands that are about wisdom and model. */
 void terminal_show_notes(cli_app *app);
 void terminal_clear_progress(cli_app *app);
 /* From here on Ctrl-C makes progress calls say stop. A second one ends the program as usual. */
 void terminal_catch_interrupts(cli_app *app);
 bool terminal_interrupted(void);
-/* ... and from here on they no longer do: what was found is still to be written. */
+/* From here on Ctrl-C no longer makes progress calls say stop: results must still be written. */
 void terminal_end_interrupts(cli_app *app);
 /* Escape sequences for stdout, "" when it is not to be coloured. */
 const char *bold(const cli_app *app);
@@ -166,7 +166,8 @@ int fail(cli_app *app, int exit_status, const char *format, ...)
 /* The context's sentence for a failed library call. */
 int fail_status(cli_app *app, tess_status status);
 int fail_memory(cli_app *app);
-/* In a function that returns an exit status: a library call, or another such function. */
+/* In a function that returns an exit status: TRY_CALL for a library call, TRY_EXIT for another
+ * function that returns an exit status. */
 #define TRY_CALL(app, call)                      \
     do {                                         \
         tess_status try_status = (call);         \
@@ -181,7 +182,7 @@ int fail_memory(cli_app *app);
     } while (0)
 /* Prints a JSON document and drops the reference. NULL reports that there was no memory. */
 int print_json(cli_app *app, json_t *document);
-/* Flushes stdout; a write that failed anywhere (disk full, closed pipe) makes a good run fail. */
+/* Flushes stdout. If any write to it has failed (disk full, closed pipe), a good run fails. */
 int finish_output(cli_app *app, int exit_status);
 
 /* Numbers for people. Each writes into the caller's buffer and returns it. */
@@ -194,7 +195,7 @@ const char *text_seconds(double seconds, char *buffer); /* 3.21 ms */
 /* "sliced sliced C=32,depth=4": a kernel as tables name it, in the caller's buffer. */
 enum { NAME_MAX_LENGTH = 320 };
 const char *text_kernel(const char *format, const char *kernel, const char *params, char *buffer);
-/* The width of a column that holds this name too, where it is one that fits a column. */
+/* The width of a column that also holds this name, unless the name is too long for any column. */
 int name_column(int width, const char *name);
 /* A row's mark and name; a name too long for the column has a line of its own. */
 void print_name(char mark, int width, const char *name);
@@ -202,13 +203,15 @@ void print_name(char mark, int width, const char *name);
 /* input.c: the matrix INPUT names, a file or "gen:...", in the type and blocking that were asked
  * for. Without --block a Matrix Market file gets the blocks that `info` recommends (with
  * USES_SQUARE_BLOCKS 1 x 1 where these are not square); .tess files and generated problems keep
- * theirs. On failure prints the sentence, returns NULL and sets *exit_status. */
+ * theirs. On failure prints a message, returns NULL and sets *exit_status. */
 tess_matrix *input_matrix(cli_app *app, const common_args *common, const char *input,
                           int *exit_status);
-/* The same with the right-hand side of a generated problem in *rhs (free), otherwise untouched. */
+/* The same, with the right-hand side of a generated problem in *rhs (free). For other inputs *rhs
+ * is left untouched. */
 tess_matrix *input_system(cli_app *app, const common_args *common, const char *input, void **rhs,
                           int *exit_status);
-/* A vector of `expected` scalars from a file (free): as many as the matrix has `what`. */
+/* Reads a vector of `expected` scalars from a file (free). The matrix has as many `what`, such as
+ * "rows", which the message of a failure names. */
 int input_vector(cli_app *app, const char *path, tess_type type, int64_t expected, const char *what,
                  void **out);
 /* The device of --device, else "cpu", else "ref"; "auto" is chosen for A. NULL and *exit_status as
@@ -221,43 +224,43 @@ tess_device *open_device(cli_app *app, const common_args *common, int *exit_stat
 int create_plan(cli_app *app, const common_args *common, const tess_matrix *A, tess_device *device,
                 tess_plan **out);
 
-/* All that there is to know about them. */
+/* What the library tells about a device, and about a plan. */
 tess_device_info device_info(const tess_device *device);
 tess_plan_info plan_info(const tess_plan *plan);
-/* Adds to an object what the plan permutes inside, where it does. */
+/* Adds the plan's regrouping to a JSON object, if the plan has one. */
 json_t *with_regrouping(const tess_plan_info *plan, json_t *object);
 
-/* output.c: EXIT_DONE when a file of this name can be written (or path is NULL), else a message and
- * the exit status: for commands whose work takes long, before it begins. */
+/* output.c: returns EXIT_DONE when a file of this name can be written, or path is NULL. Otherwise
+ * prints a message and returns the exit status. For commands to call before long work. */
 int output_check(cli_app *app, const char *path);
-/* Where the data go to standard output, path "-", reports go to stderr from here on. */
+/* If the data go to standard output (path "-"), reports go to stderr from here on. */
 void output_divert(cli_app *app, const char *path);
 
-/* output.c: writes, and for a matrix prints the line or JSON that says so; returns the exit status.
- */
+/* output.c: writes a matrix, and prints a line or JSON about the file; or writes a vector. Returns
+ * the exit status. */
 int output_matrix(cli_app *app, const tess_matrix *A, const char *path, bool symmetric, bool json);
 int output_vector(cli_app *app, tess_type type, int64_t count, const void *values,
                   const char *path);
 /* "45 000 x 45 000, 372 100 blocks of 3 x 3, f64", no newline. */
 void print_matrix_line(const tess_matrix *A);
 
-/* output_text.c: a text that is made in memory and then written, "-" to stdout. A file is seen
- * whole or not at all; what cannot be replaced (a pipe, a device) is written in place. */
+/* output_text.c: a text that is made in memory and then written; "-" is stdout. A file is written
+ * whole or not at all. A path that cannot be replaced (a pipe, a device) is written in place. */
 typedef struct text_output {
     FILE *file; /* where to write; NULL: no memory */
     char *text;
     size_t size;
 } text_output;
 void output_begin(text_output *output);
-/* Ends it; with exit_status EXIT_DONE the text goes to `path`, otherwise nowhere. Returns the exit
- * status. */
+/* Ends the text. With exit_status EXIT_DONE it is written to `path`, otherwise dropped. Returns the
+ * exit status. */
 int output_end(cli_app *app, text_output *output, const char *path, int exit_status);
 
 /* verify.c: how far y is from A x, by the reference backend. */
 typedef struct verdict {
     double relative; /* the largest |y - ref| / (|A||x|) of a row */
-    double bound;    /* what rounding may explain: 2 (n + 2) eps, n the longest row in scalars */
-    int64_t row;     /* where the largest is, -1 when all rows agree exactly */
+    double bound;    /* allowed by rounding: 2 (n + 2) eps, n the longest row in scalars */
+    int64_t row;     /* the row of the largest error; -1: all rows agree exactly */
     bool good;
 } verdict;
 int verify_spmv(cli_app *app, const tess_matrix *A, const void *x, const void *y, verdict *out);

@@ -39,7 +39,7 @@ static const char *choice_of(const cli_command *command, const cli_option *optio
     return command->choices ? command->choices(option->name, k, summary) : NULL;
 }
 
-/* The description, filled to 80 columns; blank lines stay. */
+/* Prints the description, filled to 80 columns. Blank lines stay. */
 static void print_filled(const char *text)
 {
     size_t column = 0;
@@ -85,7 +85,7 @@ void help_command(const cli_app *app, const cli_command *command)
 
 /* ---- Man page ---- */
 
-/* Text for roff: backslashes, and minus signs that must stay minus signs. */
+/* Prints text for roff, with backslashes and minus signs escaped. */
 static void roff(const char *text, size_t length)
 {
     for (size_t i = 0; i < length; i++) {
@@ -102,7 +102,7 @@ static void roff(const char *text, size_t length)
     }
 }
 
-/* The names that an option takes, one a paragraph. */
+/* Prints the names that an option takes, one per paragraph. */
 static void man_choices(const cli_command *command, const cli_option *option)
 {
     const char *name, *summary;
@@ -135,7 +135,8 @@ static void man_command(const cli_command *command)
     fputs("\n.EE\n", stdout);
 }
 
-/* Of the command and of the library: programs that use it heed the latter too. */
+/* Environment variables of the command and of the library. Programs that link the library obey the
+ * library's as well. */
 static const struct {
     const char *name, *meaning;
 } variables[] = {
@@ -190,7 +191,7 @@ static void print_options(const cli_command *command)
         printf("%s--%s", i ? " " : "", option->name);
 }
 
-/* `before COMMAND --OPTION middle NAMES after` for every option that takes names. */
+/* Prints `before COMMAND --OPTION middle NAMES after` for every option that takes names. */
 static void print_choices(const char *before, const char *middle, const char *after)
 {
     const cli_option *option;

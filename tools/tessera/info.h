@@ -1,5 +1,5 @@
-/* What `tessera info` found, between its gathering (cmd_info.c) and its telling (info_text.c, and
- * the page of `tessera report`). */
+/* What `tessera info` finds (cmd_info.c), for its text (info_text.c) and for the page of `tessera
+ * report`. */
 #ifndef TESSERA_INFO_H
 #define TESSERA_INFO_H
 
@@ -16,7 +16,7 @@ typedef struct info_facts {
     const tess_regrouping *regrouping;
 } info_facts;
 
-/* The facts, and what they point into; all of it is released at one place. */
+/* The facts and the objects that they point into. All of it is released in one place. */
 typedef struct info_run {
     info_facts facts;
     tess_matrix *scalars;
@@ -31,7 +31,7 @@ int info_gather(cli_app *app, const char *input, const tess_matrix *A, bool igno
 void info_release(info_run *r);
 json_t *info_json(const info_facts *facts);
 
-/* a_ij = a_ji but for rounding, which an assembly in floating point leaves behind. */
+/* Whether a_ij = a_ji up to the rounding errors of an assembly. */
 static inline bool info_symmetric(const info_facts *facts)
 {
     return facts->matrix.rows == facts->matrix.cols && facts->symmetry.asymmetry <= 1e-12;
@@ -44,16 +44,16 @@ json_t *info_shapes_json(const info_facts *facts);
 
 /* info_text.c: "symmetric", "rectangular" and so on. */
 void info_describe_symmetry(const info_facts *facts, char *text, size_t size);
-/* The class k of a row's length: "32..63". */
+/* Class k of row lengths as text: "32..63". */
 const char *info_row_range(int k, char *buffer);
-/* Squares up to 8, the natural size, the recommendation, and whatever is cheaper than it was
- * allowed to be: unaligned blocks, say. */
+/* Whether a size is listed without --all: squares up to 8, the natural size, the recommendation,
+ * and every size that moves fewer bytes, such as blocks at another offset. */
 bool info_worth_showing(const tess_detection *d, const tess_block_candidate *c);
 bool info_is_recommended(const tess_detection *d, const tess_block_candidate *c);
-/* Whether another order of the unknowns makes blocks that move clearly less than the recommended.
- */
+/* Whether another order of the unknowns makes blocks that move over 5 % fewer bytes than the
+ * recommended ones. */
 bool info_regrouping_pays(const info_facts *facts);
-/* Why the recommended size is, without the advice itself. */
+/* Why that size is recommended, without the advice itself. */
 const char *info_reason(const tess_detection *d);
 void info_print(const cli_app *app, const info_facts *facts, bool all_candidates);
 

@@ -1,4 +1,4 @@
-/* `tessera info --parts N[,PARTITION]`: what each partition of the matrix into N parts comes to. */
+/* `tessera info --parts N[,PARTITION]`: rows, bytes and halos of each partition into N parts. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,10 +18,10 @@ struct info_parts {
     info_kind kinds[KINDS_MAX];
 };
 
-/* The largest part's numbers, and those of all together. */
+/* The largest value over all parts, and the sum. */
 typedef struct info_sums {
     tess_partition_part most, all;
-    double one_part; /* bytes that a product moves on one part */
+    double one_part; /* bytes of a product without parts */
 } info_sums;
 
 static int64_t larger(int64_t a, int64_t b)
@@ -73,7 +73,8 @@ static int parse(cli_app *app, const char *text, int *parts, const char **name)
     return EXIT_DONE;
 }
 
-/* Solvers' blocks: those the matrix has, else those that are recommended, where they are square. */
+/* The matrix in blocks for solvers: its own, else the recommended ones. 1 x 1 if these are not
+ * square. */
 static tess_status block(cli_app *app, const tess_matrix *A, const tess_block_candidate *found,
                          tess_matrix **out)
 {
@@ -86,7 +87,7 @@ static tess_status block(cli_app *app, const tess_matrix *A, const tess_block_ca
     return tess_matrix_to_blocks(app->ctx, A, &blocking, out);
 }
 
-/* One kind; a library that is missing is no failure unless the kind was asked for. */
+/* Adds one partition. A missing library is a failure only if this partition was asked for. */
 static int add_kind(cli_app *app, const tess_matrix *A, const char *name, bool asked, info_parts *p)
 {
     info_kind *kind = &p->kinds[p->count];

@@ -1,5 +1,5 @@
 /* What `tessera info` says of the fbcsr format: what each shape alone would extract, and what the
- * list that "auto" chooses comes to. */
+ * list of shapes that "auto" chooses would. */
 #include <string.h>
 
 #include "info.h"
@@ -22,7 +22,7 @@ static double share_of(const info_facts *facts, const tess_shape_candidate *shap
     return (double)shape->nonzeros / (double)facts->matrix.blocks;
 }
 
-/* Shapes that would extract something; all of them if asked. */
+/* Prints the shapes that would extract blocks, or with `all` every shape. */
 void info_print_shapes(const cli_app *app, const info_facts *facts, bool all)
 {
     const tess_shape_detection *S = facts->shapes;

@@ -30,8 +30,7 @@ void info_describe_symmetry(const info_facts *facts, char *text, size_t size)
     else if (s->pattern)
         snprintf(text, size, "symmetric pattern, different values");
     else
-        snprintf(text, size,
-                 "not symmetric: %.0f %% of what is off the diagonal has a mirror image",
+        snprintf(text, size, "not symmetric: %.0f %% of the entries off the diagonal have a mirror",
                  100 * s->mirrored);
 }
 
@@ -85,7 +84,7 @@ const char *info_row_range(int k, char *buffer)
     return buffer;
 }
 
-/* Rows by length, from the shortest class that occurs to the longest. */
+/* Prints rows by length, from the shortest class that occurs to the longest. */
 static void print_histogram(const cli_app *app, const tess_statistics *rows)
 {
     int first = 0, last = TESS_ROW_CLASSES - 1;
@@ -151,7 +150,7 @@ static void print_blocks(const cli_app *app, const tess_detection *d, bool all)
             print_candidate(app, d, &d->candidates[i], csr_bytes);
 }
 
-/* The reason, filled to 80 columns beside its label. */
+/* Prints the reason, filled to 80 columns beside its label. */
 static void print_reason(const char *label, const char *reason)
 {
     enum { INDENT = 11, WIDTH = 80 };
@@ -212,7 +211,7 @@ static void print_verdict(const cli_app *app, const info_facts *facts)
     }
     char a[TEXT_MAX], b[TEXT_MAX];
     double flops = 2.0 * (double)r->blocks * r->rows * r->cols;
-    printf("cost       a product moves %s for %s: %.2f flop a byte, so memory\n"
+    printf("cost       a product moves %s for %s: %.2f flop per byte, so memory\n"
            "           decides its speed\n",
            text_bytes(r->bytes, a), text_flops(flops, b), flops / r->bytes);
 }

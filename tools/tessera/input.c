@@ -1,12 +1,12 @@
-/* What a command works on: the matrix an operand names, a vector of a file, and the device of
- * --device. */
+/* What a command works on: the matrix that an operand names, a vector from a file, and the device
+ * of --device. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "command.h"
 
-/* The library's array as one of malloc's, in another precision if asked; the library's is released.
- */
+/* Copies the library's array into one of malloc, in another precision if asked, and releases the
+ * library's. */
 static void *take_vector(tess_ctx *ctx, tess_type from, tess_type to, int64_t count, void *values)
 {
     void *taken = zero_vector(to, count);
@@ -16,7 +16,7 @@ static void *take_vector(tess_ctx *ctx, tess_type from, tess_type to, int64_t co
     return taken;
 }
 
-/* *A becomes the matrix that `status` says was made of it. */
+/* Replaces *A by the matrix that was made from it; by NULL if `status` is a failure. */
 static tess_status replace(tess_status status, tess_matrix *made, tess_matrix **A)
 {
     tess_matrix_destroy(*A);
@@ -74,7 +74,7 @@ static tess_status convert(cli_app *app, const common_args *common, const char *
     return status;
 }
 
-/* What is wrong with a file, and what to do about it. */
+/* Prints what is wrong with a file, and what to do about it. */
 static int fail_reading(cli_app *app, tess_status status, const char *hint)
 {
     const char *sentence = tess_ctx_error(app->ctx);

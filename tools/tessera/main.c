@@ -7,7 +7,7 @@
 
 #include "command.h"
 
-/* One line a command, here and below; the order below is that of `tessera help`. */
+/* One line per command, here and in the table below, whose order is that of `tessera help`. */
 extern const cli_command command_info;
 extern const cli_command command_spmv;
 extern const cli_command command_solve;
@@ -96,8 +96,8 @@ static int dispatch(cli_app *app, int argc, char **argv)
     return unknown_command(app, name);
 }
 
-/* A file opened later must not land on a standard stream that the caller closed. stdout is filled
- * read-only, so that writing to it still fails. */
+/* Opens /dev/null for standard streams that the caller closed, so that no file opened later takes
+ * their numbers. stdout is opened read-only, so that writing to it still fails. */
 static void fill_standard_streams(void)
 {
     for (int fd = 0; fd <= 2; fd++)

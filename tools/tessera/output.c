@@ -27,8 +27,7 @@ static bool is_standard(const char *path)
     return path && strcmp(path, "-") == 0;
 }
 
-/* A file that cannot be written is a failure of the work; a name that means nothing is bad usage.
- */
+/* A file that cannot be written is a failure of the work. A name of no known kind is bad usage. */
 static int write_failed(cli_app *app, tess_status status, const char *path)
 {
     if (status != TESS_ERR_IO)
@@ -47,7 +46,7 @@ void output_divert(cli_app *app, const char *path)
     app->colour = false;
 }
 
-/* Standard output is standard output again. */
+/* Gives standard output back to the data. */
 static void end_diversion(cli_app *app)
 {
     fflush(stdout);
@@ -98,7 +97,7 @@ int output_matrix(cli_app *app, const tess_matrix *matrix, const char *path, boo
         return write_failed(app, status, path);
     output_divert(app, path);
     struct stat file = {0};
-    stat(path, &file); /* what is not a file has no size */
+    stat(path, &file); /* only a file has a size */
     if (json)
         return print_json(app,
                           json_pack("{s:s, s:s, s:I, s:I, s:i, s:i, s:I, s:I}", "output", path,

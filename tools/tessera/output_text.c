@@ -25,7 +25,7 @@ static bool write_to(int fd, const char *text, size_t size)
     return true;
 }
 
-/* Into a file beside it, which then takes its name and keeps its permissions. */
+/* Writes into a file beside `path`, gives it the permissions `mode`, and renames it to `path`. */
 static bool replace_file(const char *path, mode_t mode, const char *text, size_t size)
 {
     char beside[4096];
@@ -60,7 +60,7 @@ static bool write_file(const char *path, const char *text, size_t size)
     struct stat old;
     if (stat(path, &old) == 0 && !S_ISREG(old.st_mode))
         return write_in_place(path, text, size);
-    /* A link stays one: what it points to is replaced. */
+    /* A symbolic link stays; its target is replaced. */
     char *target = realpath(path, NULL);
     const mode_t mask = umask(0);
     umask(mask);
@@ -78,7 +78,7 @@ int output_end(cli_app *app, text_output *output, const char *path, int exit_sta
     if ((output->file && fclose(output->file) != 0) || !whole)
         exit_status = exit_status == EXIT_DONE ? fail_memory(app) : exit_status;
     if (exit_status == EXIT_DONE && strcmp(path, "-") == 0)
-        fwrite(output->text, 1, output->size, stdout); /* main looks whether it went well */
+        fwrite(output->text, 1, output->size, stdout); /* main checks for errors */
     else if (exit_status == EXIT_DONE && !write_file(path, output->text, output->size))
         exit_status = fail(app, EXIT_FAILED, "%s: cannot be written: %s; name another file", path,
                            strerror(errno));

@@ -1,6 +1,7 @@
-/* tessera predict --map: paper 004's Figure 8. Unknowns across, stored elements up, both by powers
- * of ten; three panels: GFLOP/s of CG on one device, on n, and the speed-up with its line at 1. The
- * upper row is at best, by the envelopes of the curves, the lower one in the average.
+/* tessera predict --map: Figure 8 of paper 004. The horizontal axis is unknowns, the vertical one
+ * stored elements, both logarithmic. Three panels: GFLOP/s of CG on one device, on n devices, and
+ * the speed-up with a line at 1. The upper row is at best, by the envelopes of the curves, the
+ * lower row on average.
  *
  *     stored |        dense /        A matrix lies between the two lines: at most x^2 elements,
  *            |          ////         at least x.
@@ -34,8 +35,8 @@ enum {
 static const double x_low = 2, x_high = 8.5, e_low = 3, e_high = 10;
 
 typedef struct map_data {
-    double value[PANELS][CELLS][CELLS]; /* [e][x]; NAN: no such matrix, or not known. Cells that the
-                                           limits cut are whole, and the drawing cuts them. */
+    double value[PANELS][CELLS][CELLS]; /* [e][x]; NAN: no such matrix, or not known. A cell on a
+                                           limit has a value, and the drawing clips the cell. */
     double least[PANELS], most[PANELS];
 } map_data;
 
@@ -44,7 +45,7 @@ static double power_at(double low, double high, double cell)
     return low + (high - low) * cell / CELLS;
 }
 
-/* One matrix a cell: what is asked of the model, and what it says. */
+/* One matrix per cell: what the model is asked, and what it predicts. */
 typedef struct cell_table {
     double unknowns[CELLS * CELLS], stored[CELLS * CELLS];
     tess_predicted_solve one[CELLS * CELLS], several[CELLS * CELLS];
@@ -113,7 +114,7 @@ static svg_plot plot_of(double left)
                       .y = {pow(10, e_low), pow(10, e_high), TOP + SIDE, TOP, true, NULL}};
 }
 
-/* What follows is cut off at diagonal and dense matrices. */
+/* Clips what is drawn next at diagonal and dense matrices. */
 static void begin_clip(FILE *out, int p, const svg_plot *plot)
 {
     const double corners[][2] = {{x_low, e_low},   {e_low, e_low},       {x_high, x_high},
@@ -149,7 +150,7 @@ static void draw_cells(FILE *out, const map_data *map, int p, const svg_plot *pl
     fprintf(out, "</g>\n");
 }
 
-/* Where the speed-up passes 1, column by column: the lowest matrix from which on it is more. */
+/* Draws the line at which the speed-up passes 1: in each column, the first place from below. */
 static void draw_break_even(FILE *out, const map_data *map, double left)
 {
     bool started = false;
@@ -186,7 +187,7 @@ static void draw_legend(FILE *out, const map_data *map, int p, double left)
     const svg_scale scale = colours_of(map, p);
     double ticks[SVG_TICKS];
     char colour[8];
-    for (int k = 0; k < SHADES; k++) /* each reaches under the next: no seam */
+    for (int k = 0; k < SHADES; k++) /* overlapping, so that no seams show */
         fprintf(out, "<rect x=\"%.1f\" y=\"%d\" width=\"%d\" height=\"%.2f\" fill=\"%s\"/>\n", left,
                 TOP, BAR, SIDE * (1 - (double)k / SHADES), svg_heat((k + 0.5) / SHADES, colour));
     for (int i = 0, count = svg_ticks(&scale, ticks); i < count; i++) {
@@ -221,7 +222,7 @@ static void draw_row(FILE *out, const map_subject *r, int row, const map_data *m
             draw_break_even(out, map, left);
         fprintf(out, "</g>\n");
         draw_limits(out, &plot);
-        if (p > 0) /* one for the first two */
+        if (p > 0) /* the first two panels share one */
             draw_legend(out, map, p, left + SIDE + 12);
     }
     fprintf(out, "</g>\n");

@@ -46,7 +46,7 @@ void report_rows(FILE *out, const report_facts *facts)
     page_end_section(out);
 }
 
-/* "3 x 3", and where it begins if not at 0. */
+/* Writes "3 x 3", and the offset unless it is 0. */
 static void write_size(const tess_block_candidate *c, char *text)
 {
     if (c->row_offset || c->col_offset)
@@ -56,7 +56,7 @@ static void write_size(const tess_block_candidate *c, char *text)
         snprintf(text, TEXT_MAX, "%d \xc3\x97 %d", c->rows, c->cols);
 }
 
-/* The bytes of a product: entries, zeros that fill up blocks, and all else. */
+/* The bytes of a product: entries, padding, and all else. */
 static page_bar priced(const info_facts *info, const tess_block_candidate *c)
 {
     const double scalar = (double)type_size(info->matrix.type);
@@ -69,7 +69,7 @@ static page_bar priced(const info_facts *info, const tess_block_candidate *c)
     return bar;
 }
 
-enum { SIZES = 16 }; /* in picture and table */
+enum { SIZES = 16 }; /* the most that picture and table show */
 
 static void draw_sizes(FILE *out, const info_facts *info)
 {

@@ -1,4 +1,4 @@
-/* The page of `tessera report`: one file that needs nothing else, HTML that is XML too. */
+/* The page of `tessera report`: one self-contained file of HTML that is also XML. */
 #include <stdarg.h>
 #include <string.h>
 

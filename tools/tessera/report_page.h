@@ -1,4 +1,4 @@
-/* The page of `tessera report`: what it tells, and the parts of which it is made. */
+/* The page of `tessera report`: its facts, and the sections that it is made of. */
 #ifndef TESSERA_REPORT_PAGE_H
 #define TESSERA_REPORT_PAGE_H
 
@@ -11,8 +11,8 @@ typedef struct report_facts {
     const info_facts *info;
     const tess_matrix *scalars; /* 1 x 1 blocks, stored zeros kept */
     const tuning *plan;         /* A in blocks, its plan and device, the read ceiling */
-    const solve_run *solve;     /* NULL: nothing was solved, */
-    const char *unsolved;       /* and why */
+    const solve_run *solve;     /* NULL: nothing was solved */
+    const char *unsolved;       /* why nothing was solved */
     double read_seconds, info_seconds, plan_seconds;
 } report_facts;
 
@@ -38,19 +38,19 @@ void page_end_section(FILE *out);
 void page_begin_side(FILE *out, const char *class);
 void page_end_side(FILE *out);
 
-/* Tables. Every number stands there as it is shown and, for programs, exactly. */
+/* Tables. Each number is shown rounded, and stored exactly for programs. */
 void page_table(FILE *out, const char *caption, int columns, const char *const *heads);
 void page_end_table(FILE *out);
 void page_row(FILE *out, bool marked);
 void page_end_row(FILE *out);
 void page_cell(FILE *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* ... that stays on one line */
+/* A cell that is not broken into lines. */
 void page_short(FILE *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void page_number(FILE *out, double value, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* A kernel's name, which may be broken at its underscores. */
 void page_kernel(FILE *out, const char *format, const char *kernel, const char *params);
-/* Two cells: what it is, and what it is here. */
+/* A row of two cells: a name and its value. */
 void page_fact(FILE *out, const char *name, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

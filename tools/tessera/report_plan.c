@@ -1,4 +1,5 @@
-/* The page's section about the plan: rivals on a roofline, predictions beside measurements. */
+/* The page's section about the plan: the trials of its search on a roofline, and predictions beside
+ * measurements. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +8,7 @@
 
 enum { DRAWN = 12, LISTED = 200 };
 
-/* The trials of the search by their time, those without one last. */
+/* The trials of the search, sorted by their time; trials without a time come last. */
 typedef struct rivals {
     tess_trial_info trials[LISTED];
     int count, timed;
@@ -46,7 +47,7 @@ static bool is_chosen(const rivals *r, const tess_trial_info *trial)
     return strcmp(trial->kernel, r->chosen) == 0 && strcmp(trial->params, r->chosen_params) == 0;
 }
 
-/* ---- The roofline: GFLOP/s over flop a byte; reading at the ceiling is a straight line ---- */
+/* ---- The roofline: GFLOP/s over flop per byte; reading at the ceiling is a straight line ---- */
 
 static double intensity_of(double flops, const tess_trial_info *trial)
 {
@@ -77,8 +78,8 @@ static void draw_roofline(FILE *out, const report_facts *facts, const rivals *r,
     const svg_plot plot = roofline_scales(facts, r, flops);
     const double roof = 1e-9 * facts->plan->ceiling;
     svg_open(out, "roofline", 480, 310, "Kernels on a roofline",
-             "GFLOP/s over flop a byte; the line is what the device can read.", false);
-    svg_axes(out, &plot, "flop a byte that the format moves",
+             "GFLOP/s over flop per byte; the line is what the device can read.", false);
+    svg_axes(out, &plot, "flop per byte that the format moves",
              "GFLOP/s, zeros inside blocks included");
     if (roof > 0) {
         fprintf(out, "<path class=\"c4\" stroke-width=\"2\" d=\"M%.1f,%.1fL%.1f,%.1f\"/>\n",
@@ -86,7 +87,7 @@ static void draw_roofline(FILE *out, const report_facts *facts, const rivals *r,
                 svg_at(&plot.y, roof * plot.x.high));
         svg_text(out, plot.x.from + 8, plot.y.to + 14, "small", "line: reading at %.1f GB/s", roof);
     }
-    for (int i = r->timed - 1; i >= 0; i--) { /* the chosen and the fast ones on top */
+    for (int i = r->timed - 1; i >= 0; i--) { /* the fastest are drawn last, on top */
         const tess_trial_info *trial = &r->trials[i];
         const bool chosen = is_chosen(r, trial);
         if (trial->bytes > 0)
@@ -100,7 +101,7 @@ static void draw_roofline(FILE *out, const report_facts *facts, const rivals *r,
     svg_close(out);
 }
 
-/* ---- Measured and predicted, a line a kernel ---- */
+/* ---- Measured and predicted, one line per kernel ---- */
 
 static svg_scale time_scale(const rivals *r, int count)
 {
@@ -208,7 +209,7 @@ void report_plan(FILE *out, const report_facts *facts)
     if (r)
         find_rivals(facts, r);
     page_section(out, "The plan",
-                 "Format %s, kernel %s%s%s. A product moves %s for %s, %.2f flop a byte: memory "
+                 "Format %s, kernel %s%s%s. A product moves %s for %s, %.2f flop per byte: memory "
                  "decides its speed.",
                  plan.format, plan.kernel, *plan.params ? " " : "", plan.params,
                  text_bytes(plan.bytes, a), text_flops(plan.flops, b),

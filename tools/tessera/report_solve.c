@@ -1,4 +1,4 @@
-/* The page's sections about the solve: its residuals, what was tried, and where all time went. */
+/* The page's sections about the solve: its residuals, what was tried, and where the time went. */
 #include "report_page.h"
 
 static void list_result(FILE *out, const solve_run *run)
@@ -22,13 +22,13 @@ static void list_result(FILE *out, const solve_run *run)
         fprintf(out, "</tr>\n");
     }
     if (r->iterations > 0 && r->seconds > 0) {
-        page_fact(out, "an iteration", "%s", text_seconds(r->seconds / (double)r->iterations, a));
+        page_fact(out, "per iteration", "%s", text_seconds(r->seconds / (double)r->iterations, a));
         page_fact(out, "memory", "%.1f GB/s", 1e-9 * r->bytes / r->seconds);
     }
     page_end_table(out);
 }
 
-/* What auto has tried, where it was more than one solver. */
+/* Lists what auto has tried, if it was more than one solver. */
 static void list_attempts(FILE *out, const tess_solver *solver)
 {
     if (!tess_solver_attempt(solver, 0) || !tess_solver_attempt(solver, 1))

@@ -1,8 +1,8 @@
 /* Spy plots: where the entries are, from the whole matrix down to single blocks.
  *
- * A picture shows a window of the matrix in cells. A cell is the darker the fuller it is, relative
- * to the fullest cell. The next window lies around the fullest cell, an eighth as large, until
- * scalars are visible. There the blocks of the recommended size are outlined. */
+ * A picture shows a window of the matrix in cells. The fuller a cell is, relative to the fullest
+ * one, the darker it is drawn. The next window lies around the fullest cell and is an eighth as
+ * large. The last window shows single scalars, with the blocks of the plan's matrix outlined. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,8 +13,8 @@ enum {
     CELLS = 96, /* across a picture, at most */
     SIDE = 300, /* of a picture, in points, at most */
     SHADES = 6,
-    FEW = 24,  /* scalars across the last picture, at least, */
-    BLOCKS = 6 /* and blocks */
+    FEW = 24,  /* scalars across the last picture, at least */
+    BLOCKS = 6 /* blocks across the last picture, at least */
 };
 
 typedef struct window {
@@ -26,11 +26,11 @@ typedef struct cell_grid {
     window at;
     int down, across;
     int64_t counts[CELLS][CELLS];
-    bool nonzero[CELLS][CELLS]; /* one of them is not 0 */
+    bool nonzero[CELLS][CELLS]; /* at least one entry is not 0 */
 } cell_grid;
 
-/* A cell a scalar where they are few. Otherwise pictures are at most three times as high as wide,
- * and the other way round. */
+/* One cell per scalar where the window is small. Otherwise a picture is at most three times as high
+ * as wide, or as wide as high. */
 static void shape_cells(cell_grid *grid)
 {
     if (grid->at.rows <= CELLS && grid->at.cols <= CELLS) {
@@ -45,7 +45,7 @@ static void shape_cells(cell_grid *grid)
     grid->across = grid->at.cols < across ? (int)grid->at.cols : across;
 }
 
-/* The first entry of a row that is not left of a column. */
+/* The first entry of a row at or right of a column. */
 static int64_t first_from(const tess_matrix_view *A, int64_t row, int64_t col)
 {
     int64_t low = A->row_offsets[row], high = A->row_offsets[row + 1];
@@ -84,7 +84,7 @@ static bool shows_scalars(const cell_grid *grid)
 
 /* ---- The next window ---- */
 
-/* The fullest cell; of several the one nearest to the middle. */
+/* Finds the fullest cell; of several the one nearest to the middle. */
 static void find_fullest(const cell_grid *grid, int *y, int *x)
 {
     int64_t most = -1;
@@ -106,7 +106,7 @@ static int64_t clamp(int64_t value, int64_t low, int64_t high)
     return value < low ? low : value > high ? high : value;
 }
 
-/* Scalars of whole blocks across the last picture. */
+/* The scalars across the last picture, in whole blocks. */
 static int64_t last_size(int32_t block)
 {
     const int64_t wanted = block * BLOCKS > FEW ? block * BLOCKS : FEW;
@@ -114,15 +114,15 @@ static int64_t last_size(int32_t block)
     return size > block ? size - size % block : size;
 }
 
-/* An eighth of `whole`, or what the last picture shows where that is not far. */
+/* The next window's size: an eighth of `whole`, or `least` if an eighth is less than 4 * least. */
 static int64_t shrink(int64_t whole, int64_t least)
 {
     const int64_t next = whole / 8 < 4 * least ? least : whole / 8;
     return next < whole ? next : whole;
 }
 
-/* At a multiple of the block size, inside the window: the block around the cell's middle is in the
- * middle. */
+/* The next window's first row or column: a multiple of the block size, inside the window, such that
+ * the block at the middle of `cell` is in the middle. */
 static int64_t place(int64_t start, int64_t whole, int cells, int cell, int64_t size, int32_t block)
 {
     const int64_t middle = start + (int64_t)((cell + 0.5) * (double)whole / cells);
@@ -139,7 +139,7 @@ static window zoom(const cell_grid *grid, const tess_block_candidate *block)
     find_fullest(grid, &y, &x);
     next.row = place(w->row, w->rows, grid->down, y, next.rows, block->rows);
     next.col = place(w->col, w->cols, grid->across, x, next.cols, block->cols);
-    if (next.row + next.rows > w->row + w->rows) /* a last block that is cut */
+    if (next.row + next.rows > w->row + w->rows) /* the last block is cut */
         next.rows = w->row + w->rows - next.row;
     if (next.col + next.cols > w->col + w->cols)
         next.cols = w->col + w->cols - next.col;
@@ -175,7 +175,7 @@ static void draw_cells(FILE *out, const cell_grid *grid)
     }
 }
 
-/* Every block of the recommended size that holds an entry. */
+/* Outlines every block that holds an entry, and returns how many there are. */
 static int draw_blocks(FILE *out, const cell_grid *grid, const tess_block_candidate *block)
 {
     int count = 0;

@@ -39,7 +39,8 @@ static void draw_point(FILE *out, const svg_plot *plot, const tess_result *resul
     *started = true;
 }
 
-/* Of so many iterations that several share a place, the smallest and the largest residual. */
+/* Draws the residuals. Where several iterations share a place, draws the smallest and the largest
+ * residual of them. */
 static void draw_history(FILE *out, const svg_plot *plot, const tess_result *result)
 {
     const int64_t stride = result->history_count / POINTS + 1;
@@ -70,7 +71,7 @@ void solve_draw(FILE *out, const char *name, const solve_run *r, bool alone)
     char description[512];
     snprintf(description, sizeof description, "|r|/|b| after each iteration; %s: %s",
              tess_reason_name(result->reason), result->text);
-    char outcome[320]; /* a page has its own place for it */
+    char outcome[320]; /* drawn where the picture is alone: a page shows it elsewhere */
     snprintf(outcome, sizeof outcome, "%s: %s", tess_reason_name(result->reason), result->text);
     const int lines = alone ? svg_paragraph(NULL, 0, 0, "", COLUMNS, outcome) : 0;
     svg_open(out, name, WIDTH, HEIGHT + 15 * lines, r->report.spec, description, alone);

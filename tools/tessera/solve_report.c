@@ -4,7 +4,8 @@
 
 #include "solve_report.h"
 
-/* Five times a second, after the first second: where it is, how fast |r| falls, how long still. */
+/* Shows the iteration, how fast |r| falls and the time to go: five times per second, after the
+ * first second. */
 int solve_show_progress(void *user, int64_t iteration, double residual)
 {
     solve_progress *p = user;
@@ -40,7 +41,7 @@ static double percent(double part, double whole)
     return whole > 0 ? 100 * part / whole : 0;
 }
 
-/* Every line of a preconditioner's description. */
+/* Prints every line of a preconditioner's description. */
 static void print_levels(const char *text)
 {
     while (*text) {
@@ -74,7 +75,7 @@ int solve_print(cli_app *app, const tess_matrix *A, const tess_device *device,
     printf("time      %s%s%s, and %s to set up", bold(app), text_seconds(r->seconds, a), plain(app),
            text_seconds(report->setup_seconds, b));
     if (r->iterations > 0) {
-        printf(": %s an iteration\n", text_seconds(r->seconds / (double)r->iterations, a));
+        printf(": %s per iteration\n", text_seconds(r->seconds / (double)r->iterations, a));
         printf("          %.0f %% SpMV, %.0f %% preconditioner, %.0f %% dots, %.0f %% vectors\n",
                percent(r->seconds_spmv, r->seconds), percent(r->seconds_pc, r->seconds),
                percent(r->seconds_dots, r->seconds), percent(r->seconds_vectors, r->seconds));

@@ -1,4 +1,4 @@
-/* What `tessera solve` shows: progress while it runs, and the account at the end. */
+/* What `tessera solve` shows: progress while it runs, and the report at the end. */
 #ifndef TESSERA_SOLVE_REPORT_H
 #define TESSERA_SOLVE_REPORT_H
 
@@ -10,7 +10,7 @@ typedef struct solve_report {
     const char *regrouping; /* what the plan permutes inside; "" or NULL: nothing */
     const tess_solver *solver;
     double setup_seconds;
-    double ceiling; /* bytes a second; 0: unknown */
+    double ceiling; /* bytes per second; 0: unknown */
 } solve_report;
 
 /* The state of the progress line. */
@@ -23,7 +23,7 @@ typedef struct solve_progress {
 
 bool solve_is_solved(const tess_result *result);
 
-/* A tess_solve_fn; user is a solve_progress. Says stop after Ctrl-C. */
+/* A tess_solve_fn; `user` is a solve_progress. Stops the solve after Ctrl-C. */
 int solve_show_progress(void *user, int64_t iteration, double residual);
 
 int solve_print(cli_app *app, const tess_matrix *A, const tess_device *device,

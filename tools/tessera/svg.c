@@ -46,7 +46,7 @@ void svg_style(FILE *out)
     fprintf(out, "}\n");
 }
 
-/* The length of the UTF-8 sequence at `text`; 0: it is none. */
+/* The length of the UTF-8 sequence at `text`; 0: there is none. */
 static size_t utf8_length(const unsigned char *text)
 {
     const size_t length = text[0] < 0x80                      ? 1
@@ -194,7 +194,7 @@ int svg_ticks(const svg_scale *scale, double *ticks)
     if (scale->logarithmic) {
         const double low = log10(scale->low), high = log10(scale->high);
         static const double digits[] = {1, 2, 5};
-        const int each = high - low < 1.5 ? 3 : 1; /* 2 and 5 too where powers alone are few */
+        const int each = high - low < 1.5 ? 3 : 1; /* also 2 and 5 where powers of ten are few */
         for (int power = (int)floor(low); power <= high + 1e-9; power += decades_of(scale))
             for (int d = 0; d < each && count < SVG_TICKS; d++) {
                 const double value = digits[d] * pow(10, power);

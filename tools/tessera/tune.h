@@ -1,4 +1,4 @@
-/* What `tessera tune` found, and its output. */
+/* What `tessera tune` finds, and its output. */
 #ifndef TOOLS_TUNE_H
 #define TOOLS_TUNE_H
 
@@ -6,7 +6,7 @@
 
 enum { BLOCKINGS = 4 };
 
-/* One search for each of the few cheapest blockings, when --block auto leaves the choice. */
+/* The search of one blocking; --block auto searches the few cheapest ones. */
 typedef struct blocking_trial {
     tess_block_candidate blocking;
     char kernel[64];
@@ -21,7 +21,7 @@ typedef struct tuning {
     tess_plan *plan;
     blocking_trial blockings[BLOCKINGS];
     int blocking_count;
-    double ceiling; /* bytes a second, 0: unknown */
+    double ceiling; /* bytes per second; 0: unknown */
 } tuning;
 
 tess_search_info search_of(const tess_plan *plan);

@@ -8,7 +8,7 @@ static double bandwidth(double bytes, double seconds)
     return seconds > 0 ? bytes / seconds : 0;
 }
 
-/* What a product of this candidate moves; as little as possible where that is not known. */
+/* The bytes that a product of this candidate moves; the fewest possible where that is not known. */
 static double bytes_of(const tuning *t, const tess_trial_info *trial)
 {
     return trial->bytes > 0 ? trial->bytes : plan_info(t->plan).bytes;
@@ -24,8 +24,8 @@ static void print_trial(const tuning *t, int64_t i, int width)
     const tess_trial_info info = trial_of(t->plan, i), *trial = &info;
     char name[NAME_MAX_LENGTH], a[TEXT_MAX], b[TEXT_MAX], d[TEXT_MAX], e[TEXT_MAX];
     char share[16] = "-";
-    /* GB/s are those of the matrix and vectors, by which formats compare; a share of what the
-     * device reads is of the bytes that the format moves. */
+    /* GB/s count the bytes of matrix and vectors, so that formats can be compared. The share of the
+     * read ceiling counts the bytes that the format moves. */
     double speed = bandwidth(plan_info(t->plan).bytes, trial->seconds);
     if (t->ceiling > 0 && trial->seconds > 0)
         snprintf(share, sizeof share, "%.1f %%",
@@ -73,12 +73,13 @@ static void print_verdict(const tuning *t, const tess_search_info *search)
     if (search->effort == TESS_EFFORT_ESTIMATE)
         printf("by the model, nothing was run\n");
     else if (search->pays_after > 0)
-        printf("%.1f %% faster than %s, which a plan takes unasked; the search pays after %s "
-               "products\n",
-               100 * (first.seconds / winner.seconds - 1), first.kernel,
-               text_count(search->pays_after, a));
+        printf(
+            "%.1f %% faster than %s, which a plan takes without a search; the search pays after %s "
+            "products\n",
+            100 * (first.seconds / winner.seconds - 1), first.kernel,
+            text_count(search->pays_after, a));
     else
-        printf("%s\n", search->count > 1 ? "what a plan takes unasked is the best"
+        printf("%s\n", search->count > 1 ? "what a plan takes without a search is the best"
                                          : "nothing else applies");
     printf("search   %d products in %s\n", search->spmvs, text_seconds(search->seconds, a));
     (void)tess_wisdom_file(t->app->ctx, sizeof path, path, &enabled);

@@ -23,7 +23,8 @@ static void show(void *user, const tess_wisdom_item *item)
     else
         printf("%s\n    %s %s%s%s  %s, %.1f GB/s, %s%s\n", item->name, item->format, item->kernel,
                *item->params ? " " : "", item->params, text_seconds(item->seconds, a), speed,
-               item->effort, item->current ? "" : "; of other kernels, searched again when needed");
+               item->effort,
+               item->current ? "" : "; measured with other kernels, searched again when needed");
 }
 
 int tune_show(cli_app *app, bool json)

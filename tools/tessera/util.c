@@ -41,7 +41,7 @@ bool parse_type(const char *name, tess_type *type)
     return false;
 }
 
-/* Real i of an array of reals or of pairs. */
+/* Real number i of an array, where a complex scalar has two. */
 static double get_real(const void *array, tess_type type, int64_t i)
 {
     const bool f64 = type == TESS_F64 || type == TESS_C64;
@@ -76,7 +76,7 @@ void *zero_vector(tess_type type, int64_t count)
     return calloc((size_t)count + 1, type_size(type));
 }
 
-/* SplitMix64 of a counter: a number does not depend on those before. */
+/* SplitMix64 of a counter: number i does not depend on the numbers before it. */
 static double random_unit(uint64_t i)
 {
     uint64_t z = (0x6a09e667f3bcc908u + i) * 0x9e3779b97f4a7c15u;
@@ -120,7 +120,7 @@ bool parse_real(const char *text, double *value)
     char *end;
     if (!*text || isspace((unsigned char)text[0]))
         return false;
-    /* A point is a point, whatever locale the terminal has. */
+    /* The decimal point is a point in every locale. */
     locale_t c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     if (!c_locale)
         return false;

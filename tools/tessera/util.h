@@ -1,4 +1,4 @@
-/* Small things that the command needs and the library does not offer to its users. */
+/* Small functions that the command needs and the library does not offer to its users. */
 #ifndef TESSERA_UTIL_H
 #define TESSERA_UTIL_H
 
@@ -9,7 +9,7 @@
 #include <tessera/tessera.h>
 
 tess_matrix_view view_of(const tess_matrix *A);
-/* Bytes that y = A x must move: the matrix as it is stored, with offsets of 4 bytes, x and y. */
+/* The bytes that y = A x must move: the matrix as stored, with offsets of 4 bytes, x and y. */
 double product_bytes(const tess_matrix_view *A);
 
 static inline size_t type_size(tess_type type)
@@ -26,19 +26,20 @@ static inline bool is_complex(tess_type type)
     return type == TESS_C64 || type == TESS_C32;
 }
 
-/* Scalar i of an array of any type. Of a real one the imaginary part is 0, and is dropped. */
+/* Scalar i of an array of any type. For real types get_scalar returns the imaginary part 0, and
+ * put_scalar drops it. */
 tess_complex get_scalar(const void *array, tess_type type, int64_t i);
 void put_scalar(void *array, tess_type type, int64_t i, tess_complex value);
-/* A vector of `count` zeros, or of numbers in [-1, 1) that are always the same, complex ones with
- * such real and imaginary parts; free. NULL: no memory. */
+/* A vector of `count` zeros, or of random numbers in [-1, 1), the same in every run. The real and
+ * imaginary parts of a complex number are both in [-1, 1). Free with free(). NULL: no memory. */
 void *zero_vector(tess_type type, int64_t count);
 void *random_vector(tess_type type, int64_t count);
 
 /* Seconds on a monotonic clock. */
 double seconds_now(void);
 
-/* The whole of `text` as a number; false if anything is left over or out of range. The library has
- * the same inside, where a client cannot see it. */
+/* Parses the whole of `text` as a number; false if a part is left over or out of range. The library
+ * has the same functions inside, where a client cannot call them. */
 bool parse_int(const char *text, int64_t *value);
 bool parse_real(const char *text, double *value);
 /* Whether a name has this ending and something before it. */

@@ -1,6 +1,6 @@
-/* Checks a product against the reference backend, row by row: rounding in a row of n scalars may
- * move y_i by at most 2 (n + 2) eps (|A||x|)_i, whatever the order of the sum. A complex sum of n
- * products is two real ones of 2 n. */
+/* Checks a product against the reference backend, row by row. Rounding in a row of n scalars may
+ * change y_i by at most 2 (n + 2) eps (|A||x|)_i, whatever the order of the sum. A complex sum of n
+ * products is two real sums of 2 n products. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
