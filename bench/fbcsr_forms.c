@@ -45,7 +45,8 @@ tess_status fbcsr_form_describe(const tess_matrix *A, bool gpu, fbcsr_form *F)
     tess_ctx *ctx = A->ctx;
     const tess_cuda_kernel *kernel = gpu ? tess_cuda_kernel_find(F->format) : NULL;
     const double start = tess_seconds();
-    TESS_TRY(tess_shapes_choose(ctx, A, "auto", kernel && !kernel->keeps_shapes, &F->shapes));
+    TESS_TRY(tess_shapes_choose(ctx, A, F->asked ? F->asked : "auto",
+                                kernel && !kernel->keeps_shapes, &F->shapes));
     if (F->shapes.count > 0)
         TESS_TRY(kernel ? describe_layout(ctx, A, kernel, F) : describe_format(ctx, A, F));
     F->seconds = tess_seconds() - start;

@@ -9,6 +9,7 @@
 
 typedef struct fbcsr_form {
     const char *format; /* of plans */
+    const char *asked;  /* shapes; NULL: auto */
     tess_fbcsr_options shapes;
     tess_fbcsr_stored stored[TESS_FBCSR_STORED];
     int ways; /* of stored; 0: no shapes */

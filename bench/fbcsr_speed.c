@@ -18,6 +18,7 @@
 #include "../tools/tessera/bench.h"
 #include "fbcsr_forms.h"
 #include "peers/cusparse.h"
+#include "tiled.h"
 
 enum { ROUNDS = 5, REPS = 3, KINDS = 5 };
 enum { FORMS = 2 };
@@ -254,16 +255,13 @@ static void finish(trial *T)
 static tess_status make_matrix(trial *T, const char *input, double bytes, int64_t *copies)
 {
     tess_matrix *small = NULL;
-    char spec[1024];
     TESS_TRY(tess_matrix_input(T->ctx, input, &small));
-    const double one = tess_matrix_spmv_bytes(small);
-    *copies = one < bytes ? (int64_t)(bytes / one) + 1 : 1;
+    *copies = bench_copies(small, bytes);
     const tess_status status = best_blocks(T->ctx, small, &T->blocks, &T->bsr_bytes);
     tess_matrix_destroy(small);
     TESS_TRY(status);
     T->bsr_bytes *= (double)*copies;
-    snprintf(spec, sizeof spec, "tile:copies=%lld:%s", (long long)*copies, input);
-    return tess_matrix_input(T->ctx, spec, &T->A);
+    return bench_tile(T->ctx, input, *copies, &T->A);
 }
 
 /* Makes the plans and times them. `chosen` receives the format that ESTIMATE takes. */

@@ -3,6 +3,8 @@
 #include <dlfcn.h>
 #include <string.h>
 
+#include "dense.h"
+
 typedef struct cublas_opaque *cublas_handle;
 
 #define GEMV_ARGUMENTS                                                                         \
@@ -45,23 +47,6 @@ static tess_status load(cublas_gemv *peer)
     return TESS_OK;
 }
 
-/* Column-major, as BLAS has it. */
-static void *dense_values(const tess_matrix *A)
-{
-    const int64_t b = A->block_height, w = A->block_width;
-    const size_t size = tess_type_size(A->type);
-    char *dense;
-    if (tess_alloc_bytes(A->ctx, A->rows * A->cols, size, (void **)&dense) != TESS_OK)
-        return NULL;
-    for (int64_t row = 0; row < A->block_rows; row++)
-        for (int64_t k = A->row_offsets[row]; k < A->row_offsets[row + 1]; k++)
-            for (int64_t c = 0; c < w; c++)
-                memcpy(dense + (size_t)((A->columns[k] * w + c) * A->rows + row * b) * size,
-                       (const char *)A->values + (size_t)((k * w + c) * b) * size,
-                       (size_t)b * size);
-    return dense;
-}
-
 static tess_status fill(cublas_gemv *peer, const tess_matrix *A)
 {
     tess_cuda *cuda = peer->cuda;
@@ -70,9 +55,8 @@ static tess_status fill(cublas_gemv *peer, const tess_matrix *A)
     TESS_TRY(tess_cuda_alloc(cuda, bytes, "cuBLAS's matrix", &peer->A));
     TESS_TRY(tess_cuda_alloc(cuda, size * (size_t)A->cols, "x", &peer->x));
     TESS_TRY(tess_cuda_alloc(cuda, size * (size_t)A->rows, "y", &peer->y));
-    void *dense = dense_values(A);
-    if (!dense)
-        return TESS_ERR_MEMORY;
+    void *dense;
+    TESS_TRY(dense_values(A, &dense));
     tess_status status = tess_cuda_upload(cuda, peer->A, dense, bytes, cuda->stream);
     if (status == TESS_OK)
         status = TESS_CU(cuda, cuStreamSynchronize(cuda->stream));
@@ -82,9 +66,6 @@ static tess_status fill(cublas_gemv *peer, const tess_matrix *A)
 
 tess_status cublas_open(tess_cuda *cuda, const tess_matrix *A, cublas_gemv **out)
 {
-    if (A->blocks != A->block_rows * A->block_cols || A->rows % A->block_height != 0 ||
-        A->cols % A->block_width != 0 || A->rows > INT32_MAX || A->cols > INT32_MAX)
-        return tess_fail(cuda->ctx, TESS_ERR_UNSUPPORTED, "gemv takes dense matrices only");
     cublas_gemv *peer;
     TESS_TRY(TESS_ALLOC(cuda->ctx, 1, &peer));
     *peer = (cublas_gemv){.cuda = cuda, .type = A->type, .rows = A->rows, .cols = A->cols};
