@@ -5,6 +5,7 @@
 
 #include "backend/backend.h"
 #include "backend/shapes.h"
+#include "calibrate/calibrate.h"
 #include "core/threads.h"
 #include "cpu/ceiling.h"
 #include "cpu/update/update.h"

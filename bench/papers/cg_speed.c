@@ -3,10 +3,14 @@
  *
  *     tessera_bench_papers_cg DEVICE TOLERANCE KERNEL[:PARAMS] INPUT...
  *
- * Both solve with the Jacobi preconditioner in double precision and stop by the same rule, r.r <
- * TOLERANCE (ours: atol = its root). An iteration's time is that of the whole solve, its end
- * included, by their number; medians of several solves. Each of the five kernels is timed by itself
- * too.
+ * INPUT may be "blocks=B:INPUT", which is stored in B x B blocks. Both solve with the Jacobi
+ * preconditioner in double precision and stop by the same rule, r.r < TOLERANCE (ours: atol = its
+ * root), or after MOST iterations. They take turns, solve by solve; medians of an iteration's time,
+ * which is that of the whole solve, its end included, by their number. A first solve of each is not
+ * counted: its x is compared with the residual that the solver claims (cg_check.h). Each of the
+ * five kernels is timed by itself too.
+ *
+ * `iteration` over `product` + `passes` (cg_passes.h) says what KERNEL's iterations lose.
  */
 #include <math.h>
 #include <stdio.h>
@@ -16,8 +20,10 @@
 #include <jansson.h>
 
 #include "cg.h"
+#include "cg_check.h"
+#include "cg_passes.h"
 
-enum { SOLVES = 5, REPS = 20, MOST = 3000 };
+enum { SOLVES = 5, REPS = 20, MOST = 600 };
 
 static const struct {
     const char *entry;
@@ -90,40 +96,83 @@ static tess_status upload(const device_run *run, uint64_t to, const double *from
                                (size_t)n * sizeof *from);
 }
 
-static tess_status time_paper(device_run *run, cg_machine *m, const double *zero, double tolerance,
-                              int64_t *iterations, double *seconds)
+/* ---- The two solvers in turn ---- */
+
+typedef struct contestant {
+    int64_t iterations;
+    double times[SOLVES], residual; /* |b - A x| that it claims */
+    bool right;
+} contestant;
+
+typedef struct contest {
+    device_run *run;
+    cg_machine *m;
+    const double *b;
+    double *work; /* a vector of the host */
+    double tolerance;
+    tess_solver *solver;
+    contestant paper, ours;
+    const char *end; /* ours */
+} contest;
+
+static tess_status solve_paper(contest *c, contestant *of, double *seconds)
 {
-    double times[SOLVES], rr;
-    for (int i = 0; i < SOLVES; i++) {
-        TESS_TRY(upload(run, m->vector[CG_X], zero, m->n));
-        const double start = tess_seconds();
-        TESS_TRY(cg_solve(m, tolerance, MOST, iterations, &rr));
-        times[i] = tess_seconds() - start;
-    }
-    *seconds = tess_median(times, SOLVES);
+    double rr;
+    const double start = tess_seconds();
+    TESS_TRY(cg_solve(c->m, c->tolerance, MOST, &of->iterations, &rr));
+    *seconds = tess_seconds() - start;
+    of->residual = sqrt(rr);
     return TESS_OK;
 }
 
-static tess_status time_ours(device_run *run, const cg_machine *m, const double *zero,
-                             double tolerance, tess_result *result, double *seconds)
+static tess_status solve_ours(contest *c, contestant *of, double *seconds)
 {
-    double times[SOLVES];
-    char spec[128];
-    tess_solver *solver;
-    tess_status status = TESS_OK;
-    snprintf(spec, sizeof spec, "cg:pc=jacobi,tol=0,atol=%.17g,max=%d", sqrt(tolerance), MOST);
-    TESS_TRY(tess_solver_create(run->plan, spec, &solver));
-    for (int i = 0; i < SOLVES; i++) {
-        TESS_TRY_CLEAN(upload(run, m->vector[CG_X], zero, m->n));
-        TESS_TRY_CLEAN(tess_solver_solve(solver, (const void *)(uintptr_t)m->vector[CG_B],
-                                         (void *)(uintptr_t)m->vector[CG_X], result));
-        times[i] = result->seconds;
+    tess_result result;
+    TESS_TRY(tess_solver_solve(c->solver, (const void *)(uintptr_t)c->m->vector[CG_B],
+                               (void *)(uintptr_t)c->m->vector[CG_X], &result));
+    *seconds = result.seconds;
+    of->iterations = result.iterations;
+    of->residual = result.residual * result.rhs_norm;
+    c->end = tess_reason_name(result.reason);
+    return TESS_OK;
+}
+
+/* A solve from zero; the one before the first is compared and not counted. */
+static tess_status one_round(contest *c, contestant *of, int round,
+                             tess_status (*solve)(contest *, contestant *, double *))
+{
+    const tess_matrix *A = c->run->plan->matrix;
+    double seconds;
+    memset(c->work, 0, (size_t)A->rows * sizeof *c->work);
+    TESS_TRY(upload(c->run, c->m->vector[CG_X], c->work, A->rows));
+    TESS_TRY(solve(c, of, &seconds));
+    if (round >= 0) {
+        of->times[round] = seconds;
+        return TESS_OK;
     }
-    *seconds = tess_median(times, SOLVES);
+    TESS_TRY(tess_device_copy_from(c->run->plan->device, c->work,
+                                   (const void *)(uintptr_t)c->m->vector[CG_X],
+                                   (size_t)A->rows * sizeof *c->work));
+    of->right = cg_check(A, c->b, c->work, of->residual, of->iterations);
+    return TESS_OK;
+}
+
+static tess_status time_solvers(contest *c)
+{
+    char spec[128];
+    tess_status status;
+    snprintf(spec, sizeof spec, "cg:pc=jacobi,tol=0,atol=%.17g,max=%d", sqrt(c->tolerance), MOST);
+    TESS_TRY(tess_solver_create(c->run->plan, spec, &c->solver));
+    for (int round = -1; round < SOLVES; round++) {
+        TESS_TRY_CLEAN(one_round(c, &c->paper, round, solve_paper));
+        TESS_TRY_CLEAN(one_round(c, &c->ours, round, solve_ours));
+    }
 cleanup:
-    tess_solver_destroy(solver);
+    tess_solver_destroy(c->solver);
     return status;
 }
+
+/* ---- The five kernels ---- */
 
 static tess_status time_kernels(device_run *run, const cg_machine *m, json_t *into)
 {
@@ -162,32 +211,48 @@ static tess_status fill_vectors(device_run *run, cg_machine *m, const double *b,
     return TESS_OK;
 }
 
+static json_t *line_of(const contest *c, const char *input, const cg_passes *cost, json_t *vectors)
+{
+    const tess_plan *plan = c->run->plan;
+    double paper[SOLVES], ours[SOLVES];
+    memcpy(paper, c->paper.times, sizeof paper);
+    memcpy(ours, c->ours.times, sizeof ours);
+    json_t *line = json_pack(
+        "{s:s, s:s, s:I, s:I, s:i, s:s, s:s, s:s, s:O}", "input", input, "device",
+        plan->device->description, "rows", (json_int_t)plan->matrix->rows, "stored",
+        (json_int_t)tess_matrix_stored(plan->matrix), "block", (int)plan->matrix->block_height,
+        "kernel", plan->kernel, "params", plan->params, "our_end", c->end, "kernels", vectors);
+    json_object_update_new(line, json_pack("{s:I, s:f, s:b, s:I, s:f, s:b}", "paper_iterations",
+                                           (json_int_t)c->paper.iterations, "paper_seconds",
+                                           tess_median(paper, SOLVES), "paper_right",
+                                           c->paper.right, "our_iterations",
+                                           (json_int_t)c->ours.iterations, "our_seconds",
+                                           tess_median(ours, SOLVES), "our_right", c->ours.right));
+    json_object_update_new(line,
+                           json_pack("{s:f, s:f, s:f, s:f, s:s}", "product", cost->product,
+                                     "iteration", cost->iteration, "passes", cost->passes,
+                                     "predicted", cost->predicted, "passes_of", cost->kernel));
+    return line;
+}
+
 static tess_status run_plan(device_run *run, const char *input, const double *b, double tolerance,
                             double *work)
 {
-    const tess_matrix *A = run->plan->matrix;
     cg_machine m = {.user = run,
-                    .n = A->rows,
+                    .n = run->plan->matrix->rows,
                     .blocks = CG_A_MULTIPROCESSOR * run->cuda->multiprocessors,
                     .launch = launch,
                     .multiply = multiply,
                     .read = read_sum};
-    int64_t iterations = 0;
-    double paper = 0, ours = 0;
-    tess_result result;
+    contest c = {.run = run, .m = &m, .b = b, .work = work, .tolerance = tolerance};
+    cg_passes cost = {0};
     tess_status status;
     json_t *vectors = json_object();
     TESS_TRY_CLEAN(fill_vectors(run, &m, b, work));
-    TESS_TRY_CLEAN(time_paper(run, &m, work, tolerance, &iterations, &paper));
-    TESS_TRY_CLEAN(time_ours(run, &m, work, tolerance, &result, &ours));
+    TESS_TRY_CLEAN(time_solvers(&c));
     TESS_TRY_CLEAN(time_kernels(run, &m, vectors));
-    json_t *line =
-        json_pack("{s:s, s:I, s:I, s:I, s:s, s:s, s:I, s:f, s:I, s:f, s:s, s:O}", "input", input,
-                  "rows", (json_int_t)A->rows, "stored", (json_int_t)tess_matrix_stored(A), "block",
-                  (json_int_t)A->block_height, "kernel", run->plan->kernel, "params",
-                  run->plan->params, "paper_iterations", (json_int_t)iterations, "paper_seconds",
-                  paper, "our_iterations", (json_int_t)result.iterations, "our_seconds", ours,
-                  "our_end", tess_reason_name(result.reason), "kernels", vectors);
+    TESS_TRY_CLEAN(cg_passes_time(run->plan, b, &cost));
+    json_t *line = line_of(&c, input, &cost, vectors);
     json_dumpf(line, stdout, JSON_COMPACT);
     printf("\n");
     fflush(stdout);
@@ -197,6 +262,21 @@ cleanup:
     for (int v = 0; v < CG_VECTORS; v++)
         tess_device_free(run->plan->device, (void *)(uintptr_t)m.vector[v]);
     tess_device_free(run->plan->device, (void *)(uintptr_t)m.sums);
+    return status;
+}
+
+/* "blocks=B:INPUT", or an input that keeps its blocks. */
+static tess_status make_matrix(tess_ctx *ctx, const char *input, tess_matrix **out)
+{
+    int32_t b;
+    int at = 0;
+    tess_matrix *whole;
+    if (sscanf(input, "blocks=%d:%n", &b, &at) != 1 || at == 0)
+        return tess_matrix_input(ctx, input, out);
+    const tess_blocking blocking = {b, b};
+    TESS_TRY(tess_matrix_input(ctx, input + at, &whole));
+    const tess_status status = tess_matrix_to_blocks(ctx, whole, &blocking, out);
+    tess_matrix_destroy(whole);
     return status;
 }
 
@@ -213,7 +293,7 @@ static tess_status run_input(tess_ctx *ctx, tess_device *device, char *kernel, c
                                        .params =
                                            strchr(kernel, ':') ? strchr(kernel, ':') + 1 : NULL};
     tess_status status;
-    TESS_TRY_CLEAN(tess_matrix_input(ctx, input, &A));
+    TESS_TRY_CLEAN(make_matrix(ctx, input, &A));
     TESS_TRY_CLEAN(tess_plan_create(ctx, A, device, &options, &plan));
     TESS_TRY_CLEAN(TESS_CALLOC(ctx, A->rows, &b));
     TESS_TRY_CLEAN(TESS_CALLOC(ctx, A->rows, &work));

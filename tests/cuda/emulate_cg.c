@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "../../bench/papers/cg.h"
+#include "../../bench/papers/cg_check.h"
 #include "emu/emulator.h"
 #include "support/support.h"
 
@@ -148,6 +149,29 @@ static void algorithm_1_solves_and_stops(void **state)
     close_problem(&p);
 }
 
+/* What the benchmark says of an x: of this one, of a residual that is too small, of a wrong last
+ * row, of another system, of a NaN. */
+static void the_benchmark_rejects_a_wrong_x(void **state)
+{
+    problem p;
+    int64_t iterations;
+    open_problem(state, &p);
+    assert_null(solve(&p, "cg_0", 500, &iterations));
+    const double norm = true_residual(&p);
+    double *x = p.vector[CG_X], *b = p.vector[CG_B];
+    const int64_t last = p.A->rows - 1;
+    assert_true(cg_check(p.A, b, x, norm, iterations));
+    assert_false(cg_check(p.A, b, x, norm / 3, iterations));
+    x[last] += 1e-6;
+    assert_false(cg_check(p.A, b, x, norm, iterations));
+    x[last] -= 1e-6;
+    b[last] += 1e-6;
+    assert_false(cg_check(p.A, b, x, norm, iterations));
+    x[last] = NAN;
+    assert_false(cg_check(p.A, b, x, norm, iterations));
+    close_problem(&p);
+}
+
 /* Copies of cg.cu with one fault each, made by the build. */
 static void faults_are_caught(void **state)
 {
@@ -198,6 +222,7 @@ static void load_reads_each_vector_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(algorithm_1_solves_and_stops),
+                                       cmocka_unit_test(the_benchmark_rejects_a_wrong_x),
                                        cmocka_unit_test(faults_are_caught),
                                        cmocka_unit_test(load_reads_each_vector_once)};
     return cmocka_run_group_tests(tests, test_setup, test_teardown);
