@@ -130,12 +130,14 @@ cleanup:
     return status;
 }
 
-/* What of the matrix lies in blocks of the shapes asked for. */
+/* What of the matrix lies in blocks of the shapes asked for: of one copy, lest they are looked for
+ * in all of them again. */
 static tess_status describe_shapes(trial *T, entry *E, const char *format, const char *shapes)
 {
     fbcsr_form form = {.format = format, .asked = shapes};
-    TESS_TRY(fbcsr_form_describe(T->A, T->cuda != NULL, &form));
-    E->stored = fbcsr_form_json(&form, T->A, 0);
+    const tess_matrix *A = T->copy ? T->copy : T->A;
+    TESS_TRY(fbcsr_form_describe(A, T->cuda != NULL, &form));
+    E->stored = fbcsr_form_json(&form, A, 0);
     return TESS_OK;
 }
 

@@ -42,10 +42,12 @@ typedef struct entry {
 typedef struct trial {
     tess_ctx *ctx;
     tess_device *device;
-    tess_cuda *cuda;                 /* NULL: another device */
-    tess_matrix *A, *input, *scalar; /* input: before it got its blocks, NULL: A;
-                                    scalar: in 1 x 1 blocks, NULL: not asked for yet */
-    int64_t nonzeros;                /* of the input */
+    tess_cuda *cuda; /* NULL: another device */
+    tess_matrix *A;
+    tess_matrix *input;  /* before it got its blocks; NULL: A */
+    tess_matrix *scalar; /* in 1 x 1 blocks; NULL: not asked for yet */
+    tess_matrix *copy;   /* what A has many of along its diagonal; NULL: A */
+    int64_t nonzeros;    /* of the input */
     void *x, *y;
     bench_truth truth;
     cusparse_matrix *shared;

@@ -63,17 +63,19 @@ cleanup:
 }
 
 /* "400:INPUT" */
-static tess_status make_filled(tess_ctx *ctx, const char *text, tess_matrix **out)
+static tess_status make_filled(trial *T, const char *text, tess_type type)
 {
     char *input;
     const double megabytes = strtod(text, &input);
     tess_matrix *one;
     if (*input++ != ':')
-        return tess_fail(ctx, TESS_ERR_ARGUMENT, "filled=MEGABYTES:INPUT, not filled=%s", text);
-    TESS_TRY(tess_matrix_input(ctx, input, &one));
+        return tess_fail(T->ctx, TESS_ERR_ARGUMENT, "filled=MEGABYTES:INPUT, not filled=%s", text);
+    TESS_TRY(tess_matrix_input(T->ctx, input, &one));
     const int64_t copies = bench_copies(one, 1e6 * megabytes);
+    tess_status status = tess_matrix_to_type(T->ctx, one, type, &T->copy);
     tess_matrix_destroy(one);
-    return bench_tile(ctx, input, copies, out);
+    TESS_THEN(bench_tile(T->ctx, input, copies, &T->A));
+    return status;
 }
 
 static void replace(tess_matrix **A, tess_matrix *with)
@@ -89,7 +91,7 @@ static tess_status make_matrix(trial *T, const char *input, tess_type type, int 
     if (strncmp(input, "dense:", 6) == 0)
         TESS_TRY(make_dense(T->ctx, input + 6, type, &T->A));
     else if (strncmp(input, "filled=", 7) == 0)
-        TESS_TRY(make_filled(T->ctx, input + 7, &T->A));
+        TESS_TRY(make_filled(T, input + 7, type));
     else
         TESS_TRY(tess_matrix_input(T->ctx, input, &T->A));
     T->nonzeros = tess_matrix_stored(T->A);
@@ -138,6 +140,7 @@ static void close_trial(trial *T)
     tess_matrix_destroy(T->A);
     tess_matrix_destroy(T->input);
     tess_matrix_destroy(T->scalar);
+    tess_matrix_destroy(T->copy);
 }
 
 static tess_status run_case(tess_ctx *ctx, tess_device *device, char *line)
