@@ -35,7 +35,8 @@ STEPS = [
                         "--matrices {matrices} --seconds {seconds} --revision {revision}"),
     ("solvers", 120, ["solve", "solve_device", "cusparse_cg"], "solve/suite.py --cuda --name {name} --build {build} --revision {revision}"),
     ("regroup", 100, ["regroup"], "regroup.py --name {name} --bin {build}/bin --device {device} --rounds 20 --matrices {matrices}"),
-    ("papers", 200, ["papers", "papers_cg", "papers_load"], "papers/run.py --device {device} --name {name} --quick --seconds {seconds} "
+    ("papers", 400, ["papers", "papers_cg", "papers_load"], "papers/run.py --device {device} --name {name} --quick --tune 0.3 --seconds {seconds} "
+                                                            "--matrices {matrices} --revision {revision} "
                                                             "--program {build}/bin/tessera_bench_papers"),
     ("fbcsr", 120, ["fbcsr_speed"], "fbcsr.py --device {device} --name {name} --limit 31 --matrices {matrices} --seconds {seconds} "
                                     "--program {build}/bin/tessera_bench_fbcsr_speed"),

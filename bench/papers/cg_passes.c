@@ -48,6 +48,7 @@ tess_status cg_passes_time(tess_plan *plan, const double *b, cg_passes *out)
 {
     tess_plan *choice = NULL;
     double product, iteration;
+    *out = (cg_passes){0};
     tess_status status;
     TESS_TRY_CLEAN(named_choice(plan, &choice));
     snprintf(out->kernel, sizeof out->kernel, "%s", choice->kernel);
@@ -57,5 +58,5 @@ tess_status cg_passes_time(tess_plan *plan, const double *b, cg_passes *out)
     TESS_TRY_CLEAN(predict(plan, &out->predicted));
 cleanup:
     tess_plan_destroy(choice);
-    return status;
+    return status == TESS_ERR_UNSUPPORTED ? TESS_OK : status;
 }

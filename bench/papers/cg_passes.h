@@ -15,7 +15,9 @@ typedef struct cg_passes {
     char kernel[64];           /* of the library's own choice */
 } cg_passes;
 
-/* `b`: a right-hand side in the host's memory. */
+/* `b`: a right-hand side in the host's memory. What cannot be timed because CG ends too soon stays
+ * 0.
+ */
 tess_status cg_passes_time(tess_plan *plan, const double *b, cg_passes *out);
 
 #endif

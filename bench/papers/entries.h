@@ -10,8 +10,9 @@
  *   peers:DIRECTORY     the adapters of other libraries there (bench/peers), on the host
  *
  * With PARAMS "KEY=VALUE,...,tune=SECONDS" the kernel is timed with every set of its parameters
- * that has these values, for at most so many seconds, and the best set takes part. With
- * "shapes=..." the case says what of the matrix lies in blocks of these shapes. */
+ * that has these values, for at most so many seconds, and the best set takes part. Compilation is
+ * not counted. With "shapes=..." the case says what of the matrix lies in blocks of these shapes.
+ */
 #ifndef BENCH_PAPERS_ENTRIES_H
 #define BENCH_PAPERS_ENTRIES_H
 

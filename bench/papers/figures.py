@@ -219,7 +219,7 @@ def figures_004(quick):
             "All mappings but 1 × 1 blocks are as fast as cublasSgemv or up to 15 % faster; single block row with 8 × 8 blocks reaches its peak at "
             "sizes 10 times smaller than cuBLAS.",
             [("dense", n, real, 0, f"dense:n={n},b={b}", kernels(n, b)) for n in dense for b in blocks],
-            [("best kernel and b", ["plan", "block_row", "multi_row", "by_column", "row_per_thread"]), ("tessera's plan, best b", ["plan"]),
+            [("best kernel and b", ["plan", "bsr/", "block_row", "multi_row", "by_column", "row_per_thread"]), ("tessera's plan, best b", ["plan"]),
              ("block row", ["block_row"]), ("multiple rows", ["multi_row"]), ("by column", ["by_column", "row_per_thread"]),
              ("cuBLAS gemv", ["cublas"]), ("OpenBLAS gemv", ["cblas"])],
             "GB/s of the matrix", "n", devices=("cuda", "cpu"), weight=1.5, baseline=("cuBLAS gemv", "OpenBLAS gemv"),

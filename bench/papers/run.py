@@ -106,7 +106,8 @@ def run_solves(options, figure, seconds):
     for r in lines:
         runs = [{"name": who, "right": r[f"{key}_right"], "seconds": seconds_of(r, key), "iterations": r[f"{key}_iterations"]}
                 for who, key in (("ours", "our"), ("paper", "paper"))]
-        runs.append({"name": "iteration", "right": r["our_right"], "seconds": r["iteration"]})
+        if r["iteration"] > 0:
+            runs.append({"name": "iteration", "right": r["our_right"], "seconds": r["iteration"]})
         if r["predicted"] > 0:
             runs.append({"name": "estimate", "right": True, "seconds": r["predicted"]})  # nothing that could be wrong was computed
         made.append({"label": labels[r["input"]], "device": r["device"], "input": short(r["input"]), "type": "f64", "block": r["block"],

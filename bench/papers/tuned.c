@@ -8,35 +8,38 @@
 /* Sets that are compiled at the same time before they are timed one by one. */
 enum { AHEAD = 16 };
 
-static bool has(const char *params, const char *key, size_t length)
+/* Gives a key of the parameters the value of "KEY=VALUE", which may be one that no search tries. */
+static void set_value(char *params, size_t size, const char *fixed, size_t length)
 {
-    for (const char *at = params; at; at = strchr(at, ',')) {
-        at += *at == ',';
-        const size_t here = strcspn(at, ",");
-        if (here == length && strncmp(at, key, length) == 0)
-            return true;
+    const size_t key = strcspn(fixed, "=") + 1;
+    char *at = params;
+    while (strncmp(at, fixed, key) != 0) {
+        at += strcspn(at, ",");
+        if (*at++ == '\0')
+            return;
     }
-    return false;
+    char rest[sizeof((tess_candidate *)0)->params];
+    snprintf(rest, sizeof rest, "%s", at + strcspn(at, ","));
+    snprintf(at, size - (size_t)(at - params), "%.*s%s", (int)length, fixed, rest);
 }
 
-static bool has_all(const char *params, const char *fixed)
-{
-    while (*fixed) {
-        const size_t length = strcspn(fixed, ",");
-        if (!has(params, fixed, length))
-            return false;
-        fixed += length + (fixed[length] == ',');
-    }
-    return true;
-}
-
-/* Keeps the candidates of a kernel with these values, in their order. */
+/* Keeps the candidates of a kernel, with these values and each set once, in their order. */
 static void keep(tess_candidates *list, const char *kernel, const char *fixed)
 {
     int64_t kept = 0;
-    for (int64_t i = 0; i < list->count; i++)
-        if (strcmp(list->items[i].kernel, kernel) == 0 && has_all(list->items[i].params, fixed))
-            list->items[kept++] = list->items[i];
+    for (int64_t i = 0; i < list->count; i++) {
+        tess_candidate c = list->items[i];
+        bool known = strcmp(c.kernel, kernel) != 0;
+        for (const char *at = fixed; !known && *at; at += *at == ',') {
+            const size_t length = strcspn(at, ",");
+            set_value(c.params, sizeof c.params, at, length);
+            at += length;
+        }
+        for (int64_t k = 0; k < kept && !known; k++)
+            known = strcmp(list->items[k].params, c.params) == 0;
+        if (!known)
+            list->items[kept++] = c;
+    }
     list->count = kept;
 }
 
@@ -76,12 +79,14 @@ tess_status entries_tune(trial *T, entry *E, const char *kernel, const char *fix
     TESS_TRY_CLEAN(T->device->backend->candidates(T->device, T->A, &product, &list));
     keep(&list, kernel, fixed);
     E->of = (int)list.count;
-    const double start = tess_seconds();
-    for (int64_t i = 0; i < list.count && (!E->plan || tess_seconds() - start < seconds); i++) {
+    double spent = 0; /* compilation ahead is not counted: another run finds it in the disk cache */
+    for (int64_t i = 0; i < list.count && spent < seconds; i++) {
         if (i % AHEAD == 0)
             tess_candidates_ahead(T->device, T->A, list.items + i,
                                   list.count - i < AHEAD ? list.count - i : AHEAD);
+        const double start = tess_seconds();
         TESS_TRY_CLEAN(try_set(T, E, &list.items[i], &best));
+        spent += tess_seconds() - start;
     }
     if (!E->plan)
         status = tess_fail(T->ctx, TESS_ERR_UNSUPPORTED,
