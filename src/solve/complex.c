@@ -2,28 +2,14 @@
  */
 #include "solve/solve.h"
 
-enum { NAMES_MAX = 160 };
-
-static void name_methods(char *text)
+static bool is_complex_method(const tess_method *method)
 {
-    int left = 0;
-    for (size_t i = 0; tess_methods[i]; i++)
-        left += tess_methods[i]->complex;
-    text[0] = '\0';
-    for (size_t i = 0; tess_methods[i]; i++)
-        if (tess_methods[i]->complex)
-            tess_append_name(text, NAMES_MAX, tess_methods[i]->name, --left);
+    return method->complex;
 }
 
-static void name_pcs(char *text)
+static bool is_complex_pc(const tess_pc_ops *pc)
 {
-    int left = 0;
-    for (size_t i = 0; tess_pcs[i]; i++)
-        left += tess_pcs[i]->complex;
-    text[0] = '\0';
-    for (size_t i = 0; tess_pcs[i]; i++)
-        if (tess_pcs[i]->complex)
-            tess_append_name(text, NAMES_MAX, tess_pcs[i]->name, --left);
+    return pc->complex;
 }
 
 /* Fails: `what` takes no complex matrix, `names` do. */
@@ -36,24 +22,24 @@ static tess_status refuse(const tess_plan *plan, const char *what, const char *n
 
 tess_status tess_complex_check_pc(const tess_plan *plan, const tess_pc_ops *pc)
 {
-    char what[64], names[NAMES_MAX];
+    char what[64], names[TESS_NAMES_MAX];
     if (pc->complex)
         return TESS_OK;
-    name_pcs(names);
+    tess_name_pcs(names, sizeof names, is_complex_pc);
     snprintf(what, sizeof what, "pc=%s", pc->name);
     return refuse(plan, what, names);
 }
 
 tess_status tess_complex_check(const tess_plan *plan, const tess_solve_options *options)
 {
-    char names[NAMES_MAX];
+    char names[TESS_NAMES_MAX];
     const char *key = options->scale != TESS_SCALE_NONE   ? "scale="
                       : options->order != TESS_ORDER_NONE ? "order="
                       : options->pc.pivot > 0             ? "pivot="
                       : options->inner_single             ? "inner=f32"
                                                           : NULL;
     if (!options->method->complex) {
-        name_methods(names);
+        tess_name_methods(names, sizeof names, is_complex_method);
         return refuse(plan, options->method->name, names);
     }
     if (key)

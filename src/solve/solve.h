@@ -11,8 +11,10 @@
 
 tess_status tess_solve_options_parse(tess_ctx *ctx, const char *spec, tess_solve_options *options);
 
-/* Appends `name` to a list like "cg, bicg and gmres"; `left` more names follow it. */
-void tess_append_name(char *text, size_t size, const char *name, int left);
+/* Lists the methods, or the preconditioners, that have a trait: "cg, bicg and gmres". */
+enum { TESS_NAMES_MAX = 160 };
+void tess_name_methods(char *text, size_t size, bool (*has)(const tess_method *method));
+void tess_name_pcs(char *text, size_t size, bool (*has)(const tess_pc_ops *pc));
 
 /* ---- complex.c: which solvers take complex matrices ---- */
 

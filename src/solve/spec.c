@@ -59,21 +59,47 @@ static tess_status find_method(tess_ctx *ctx, const char *spec, size_t length,
                                   (size_t)count_names(tess_method_names)));
 }
 
-void tess_append_name(char *text, size_t size, const char *name, int left)
+/* Appends `name` to a list like "cg, bicg and gmres"; `left` more names follow it. */
+static void append_name(char *text, size_t size, const char *name, int left)
 {
     tess_append(text, size, "%s%s", name, left > 1 ? ", " : left == 1 ? " and " : "");
 }
 
-/* "bicgstab and gmres": the names of the methods with a choice of sides. */
-static void name_sided(char *text, size_t size)
+void tess_name_methods(char *text, size_t size, bool (*has)(const tess_method *method))
 {
     int left = 0;
     for (size_t i = 0; tess_methods[i]; i++)
-        left += tess_methods[i]->sides == TESS_SIDES_BOTH;
+        left += has(tess_methods[i]);
     text[0] = '\0';
     for (size_t i = 0; tess_methods[i]; i++)
-        if (tess_methods[i]->sides == TESS_SIDES_BOTH)
-            tess_append_name(text, size, tess_methods[i]->name, --left);
+        if (has(tess_methods[i]))
+            append_name(text, size, tess_methods[i]->name, --left);
+}
+
+void tess_name_pcs(char *text, size_t size, bool (*has)(const tess_pc_ops *pc))
+{
+    int left = 0;
+    for (size_t i = 0; tess_pcs[i]; i++)
+        left += has(tess_pcs[i]);
+    text[0] = '\0';
+    for (size_t i = 0; tess_pcs[i]; i++)
+        if (has(tess_pcs[i]))
+            append_name(text, size, tess_pcs[i]->name, --left);
+}
+
+static bool is_sided(const tess_method *method)
+{
+    return method->sides == TESS_SIDES_BOTH;
+}
+
+static bool is_flexible(const tess_method *method)
+{
+    return method->flexible;
+}
+
+static bool exchanges_columns(const tess_pc_ops *pc)
+{
+    return pc->exchanges_columns;
 }
 
 static const char *const side_names[] = {"default", "right", "left", NULL};
@@ -81,17 +107,36 @@ enum { SIDE_DEFAULT, SIDE_RIGHT, SIDE_LEFT };
 
 static tess_status check_side(tess_ctx *ctx, const tess_method *method, int side)
 {
-    char sided[120];
-    if (side == SIDE_DEFAULT || method->sides == TESS_SIDES_BOTH ||
+    char sided[TESS_NAMES_MAX];
+    if (side == SIDE_DEFAULT || is_sided(method) ||
         (side == SIDE_RIGHT && method->sides == TESS_SIDES_RIGHT))
         return TESS_OK;
-    name_sided(sided, sizeof sided);
+    tess_name_methods(sided, sizeof sided, is_sided);
     return tess_fail(ctx, TESS_ERR_OPTION, "%s: side=%s: %s; leave side out, or choose one of %s",
                      method->name, side_names[side],
                      method->sides == TESS_SIDES_RIGHT
                          ? "a preconditioner that changes is applied from the right"
                          : "its preconditioner has no side",
                      sided);
+}
+
+static tess_status refuse_change(tess_ctx *ctx, const tess_solve_options *options)
+{
+    char names[TESS_NAMES_MAX];
+    tess_name_methods(names, sizeof names, is_flexible);
+    return tess_fail(ctx, TESS_ERR_OPTION,
+                     "cycle=k differs from one application to the next, which %s%s does not allow: "
+                     "try cycle=w, or one of %s",
+                     options->method->name, options->left ? " with side=left" : "", names);
+}
+
+static tess_status refuse_pivot(tess_ctx *ctx, const tess_solve_options *options)
+{
+    char names[TESS_NAMES_MAX];
+    tess_name_pcs(names, sizeof names, exchanges_columns);
+    return tess_fail(ctx, TESS_ERR_OPTION,
+                     "pivot=%g is for pc=%s, not pc=%s: choose pc=%s, or leave pivot out",
+                     options->pc.pivot, names, options->pc.ops->name, names);
 }
 
 /* Checks that method, preconditioner and arrangement go together. */
@@ -108,10 +153,7 @@ static tess_status check_pc(tess_ctx *ctx, const tess_solve_options *options)
             "%s needs a symmetric preconditioner, which pc=%s is not: try pc=ick, or gmres",
             method->name, pc->name);
     if (options->pc.amg.cycle == TESS_CYCLE_K && !options->pc.flexible)
-        return tess_fail(ctx, TESS_ERR_OPTION,
-                         "cycle=k differs from one application to the next, which %s%s does not "
-                         "allow: try cycle=w, or cg, bicgstab or fgmres",
-                         method->name, options->left ? " with side=left" : "");
+        return refuse_change(ctx, options);
     if (options->scale == TESS_SCALE_MATCH && (method->symmetric || pc->symmetric))
         return tess_fail(ctx, TESS_ERR_OPTION,
                          "scale=match reorders rows alone, and %s%s needs %s: try "
@@ -119,11 +161,7 @@ static tess_status check_pc(tess_ctx *ctx, const tess_solve_options *options)
                          pc->symmetric ? "pc=" : "", pc->symmetric ? pc->name : method->name,
                          pc->takes_modes ? "the diagonal and the modes of A"
                                          : "a symmetric matrix");
-    if (options->pc.pivot > 0 && pc != &tess_pc_ilut)
-        return tess_fail(ctx, TESS_ERR_OPTION,
-                         "pivot=%g is for pc=ilut, not pc=%s: choose pc=ilut, or leave pivot out",
-                         options->pc.pivot, pc->name);
-    return TESS_OK;
+    return options->pc.pivot > 0 && !pc->exchanges_columns ? refuse_pivot(ctx, options) : TESS_OK;
 }
 
 /* Parses "auto:key=value,...": the few options that auto does not find by trying. */

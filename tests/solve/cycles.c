@@ -338,10 +338,10 @@ static void what_does_not_go_together_is_refused(void **state)
     amg_run r = amg_run_generate(ctx, "cdr:n=4,b=2");
     refused(ctx, &r, "gmres:pc=amg,cycle=k",
             "cycle=k differs from one application to the next, which gmres does not allow: try "
-            "cycle=w, or cg, bicgstab or fgmres");
+            "cycle=w, or one of cg, bicgstab, fgmres, dgmres and amg");
     refused(ctx, &r, "bicgstab:pc=amg,cycle=k,side=left",
             "cycle=k differs from one application to the next, which bicgstab with side=left does "
-            "not allow: try cycle=w, or cg, bicgstab or fgmres");
+            "not allow: try cycle=w, or one of cg, bicgstab, fgmres, dgmres and amg");
     refused(ctx, &r, "amg:pc=ilu0", "amg takes pc=amg alone, not pc=ilu0");
     refused(ctx, &r, "bicg:pc=amg",
             "pc=amg has no transpose of a matrix that is not symmetric: try gmres or bicgstab");

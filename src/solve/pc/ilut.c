@@ -28,5 +28,6 @@ const tess_pc_ops tess_pc_ilut = {
     .ordered = true,
     .unsymmetric = true,
     .replaces_pivots = true,
+    .exchanges_columns = true,
     .set_up = set_up,
 };
