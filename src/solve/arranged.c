@@ -273,4 +273,5 @@ cleanup:
     return status;
 }
 
-const tess_outer tess_outer_arranged = {update, close, update, solve, NULL};
+const tess_outer tess_outer_arranged = {
+    .open = update, .close = close, .update = update, .solve = solve};

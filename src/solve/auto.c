@@ -25,9 +25,9 @@ typedef struct automatic {
  * other solvers. */
 static const automatic *find_automatic(const tess_solver *solver)
 {
-    while (solver->outer == &tess_outer_padded || solver->outer == &tess_outer_regrouped)
+    while (solver && solver->outer && !solver->outer->automatic)
         solver = solver->inner;
-    return solver->outer == &tess_outer_auto ? solver->outer_state : NULL;
+    return solver && solver->outer ? solver->outer_state : NULL;
 }
 
 const char *tess_solver_attempt(const tess_solver *solver, int index)
@@ -384,4 +384,5 @@ cleanup:
     return status;
 }
 
-const tess_outer tess_outer_auto = {open, close, update, solve, NULL};
+const tess_outer tess_outer_auto = {
+    .open = open, .close = close, .update = update, .solve = solve, .automatic = true};

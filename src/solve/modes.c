@@ -2,12 +2,10 @@
  * itself. */
 #include "solve/solve.h"
 
-/* Returns the solver inside outer solvers that change only the precision and the order of the
- * preconditioner's matrix. */
-static tess_solver *past_outer(const tess_solver *solver)
+/* Returns the innermost solver that has the modes of A: inside outer solvers that keep them. */
+static tess_solver *with_modes(const tess_solver *solver)
 {
-    while (solver->inner &&
-           (solver->outer == &tess_outer_refine || solver->outer == &tess_outer_regrouped))
+    while (solver->inner && solver->outer->keeps_modes)
         solver = solver->inner;
     return (tess_solver *)(uintptr_t)solver;
 }
@@ -15,9 +13,8 @@ static tess_solver *past_outer(const tess_solver *solver)
 /* Finds the solver that has the preconditioner. Fails where none takes modes. */
 static tess_status find_taker(tess_solver *solver, const char *call, tess_solver **out)
 {
-    solver = past_outer(solver);
-    if ((solver->outer && solver->outer != &tess_outer_parts) ||
-        !solver->options.pc.ops->takes_modes)
+    solver = with_modes(solver);
+    if ((solver->outer && !solver->outer->parts) || !solver->options.pc.ops->takes_modes)
         return tess_fail(solver->ctx, TESS_ERR_UNSUPPORTED,
                          "%s: %s takes no modes: pc=amg does, without scale= and order=", call,
                          solver->outer ? "a system that is arranged or solved by auto"
@@ -117,8 +114,8 @@ const char *tess_solver_describe(const tess_solver *solver)
 {
     if (!solver)
         return "";
-    solver = past_outer(solver);
-    if (solver->outer == &tess_outer_parts)
+    solver = with_modes(solver);
+    if (solver->outer && solver->outer->parts)
         solver = tess_together_first(solver);
     if (solver->outer || !solver->made || !solver->pc.ops->describe)
         return "";

@@ -78,4 +78,5 @@ cleanup:
     return status;
 }
 
-const tess_outer tess_outer_padded = {open, tess_inner_close, update, solve, NULL};
+const tess_outer tess_outer_padded = {
+    .open = open, .close = tess_inner_close, .update = update, .solve = solve};

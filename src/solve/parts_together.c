@@ -181,7 +181,7 @@ tess_status tess_solver_solve_parts(tess_solver *solver, const void *const *b, v
                          "%s: the plan's device has one part: open one like \"cuda:0,1\" or "
                          "\"cpu:4,4\"",
                          __func__);
-    if (solver->outer != &tess_outer_parts)
+    if (!solver->outer || !solver->outer->parts)
         return tess_fail(solver->ctx, TESS_ERR_UNSUPPORTED,
                          "%s: auto, scale=, order=, pivot= and inner= take whole vectors: name a "
                          "method and a preconditioner alone",
@@ -194,4 +194,5 @@ tess_status tess_solver_solve_parts(tess_solver *solver, const void *const *b, v
         result);
 }
 
-const tess_outer tess_outer_parts = {open, close, update, solve, NULL};
+const tess_outer tess_outer_parts = {
+    .open = open, .close = close, .update = update, .solve = solve, .parts = true};

@@ -275,4 +275,10 @@ cleanup:
     return status;
 }
 
-const tess_outer tess_outer_refine = {open, tess_inner_close, update, solve, NULL};
+const tess_outer tess_outer_refine = {
+    .open = open,
+    .close = tess_inner_close,
+    .update = update,
+    .solve = solve,
+    .keeps_modes = true,
+};

@@ -101,7 +101,14 @@ static tess_status solve(tess_solver *solver, const void *b, void *x, tess_resul
     return many(solver, 1, b, 0, x, 0, result);
 }
 
-const tess_outer tess_outer_regrouped = {open, close, update, solve, many};
+const tess_outer tess_outer_regrouped = {
+    .open = open,
+    .close = close,
+    .update = update,
+    .solve = solve,
+    .many = many,
+    .keeps_modes = true,
+};
 
 tess_status tess_regrouped_modes(const tess_plan *plan, const char *call, int k,
                                  const double *modes, int64_t ld, double **out)

@@ -57,6 +57,9 @@ tess_status tess_operator_take(tess_ctx *ctx, const tess_operator *given, tess_o
 /* An outer solver solves every system by inner solvers: in rounds, by trying one after the other,
  * or on a matrix of another form. Its vectors are those of tess_solver_solve. */
 typedef struct tess_outer {
+    bool keeps_modes; /* modes of A are those of the inner matrix, but for their order */
+    bool automatic;   /* the method is found by trying; outer_state is auto.c's */
+    bool parts;       /* A is held by parts of the process: parts_together.c */
     /* `close` frees what a failure leaves. */
     tess_status (*open)(tess_solver *solver);
     void (*close)(tess_solver *solver);
@@ -74,7 +77,7 @@ extern const tess_outer tess_outer_padded;    /* padded.c: A is not square */
 extern const tess_outer tess_outer_regrouped; /* regrouped.c: the plan permutes inside */
 extern const tess_outer tess_outer_parts; /* parts_together.c: A is held by parts of the process */
 
-/* ---- parts_together.c: solvers whose outer is tess_outer_parts ---- */
+/* ---- parts_together.c: solvers whose outer solver has the trait `parts` ---- */
 
 /* tess_solver_set_modes and tess_solver_set_coordinates: each part gets its own rows. */
 tess_status tess_together_modes(tess_solver *solver, int k, const double *modes, int64_t ld);
