@@ -93,7 +93,7 @@ static void add_resident(const tess_calibration *c, const tess_model_curve *curv
                          double working_share, fit_points *p)
 {
     static const double slower = 0.1;
-    const double most = tess_model_vectors_stay(c->model) ? TESS_L2_KEPT : TESS_CACHE_GONE;
+    const double most = c->model->gpu ? TESS_L2_KEPT : TESS_CACHE_GONE;
     for (int64_t i = 0; i < c->regular && p->count < FIT_MAX; i++) {
         const tess_sample *s = &c->samples[i];
         double times = s->bytes * working_share / c->model->cache_bytes;

@@ -152,7 +152,7 @@ static void rows_that_are_left_go_in_one_stream(void **state)
 
 /* The example's model with a curve for data in a cache of 32 MB too, three times as fast as
  * `truth`, with the given sigma. */
-static tess_model *cached_example(void **state, const char *device, double sigma)
+static tess_model *cached_example(void **state, bool gpu, double sigma)
 {
     tess_model *model = example(state);
     tess_model_curve cached = {.name = "k", .block = 4, .cached = true, .average = truth};
@@ -160,7 +160,7 @@ static tess_model *cached_example(void **state, const char *device, double sigma
     cached.average.sigma = sigma;
     cached.best = cached.average;
     assert_int_equal(tess_model_add_curve(model, &cached), TESS_OK);
-    snprintf(model->device, sizeof model->device, "%s", device);
+    model->gpu = gpu;
     model->cache_bytes = 32e6;
     return model;
 }
@@ -173,7 +173,7 @@ static double seconds_of(const tess_model *model, double bytes, double working)
 
 static void between_cache_and_memory_nothing_jumps(void **state)
 {
-    tess_model *model = cached_example(state, "cpu, test", 0.8);
+    tess_model *model = cached_example(state, false, 0.8);
     double before = 0, bytes = 1e6;
     for (; bytes < 1e9; bytes *= 1.01) {
         double seconds = seconds_of(model, bytes, bytes);
@@ -195,7 +195,7 @@ static void between_cache_and_memory_nothing_jumps(void **state)
 
 static void what_stays_in_the_cache_goes_by_what_was_measured(void **state)
 {
-    tess_model *model = cached_example(state, "cpu, test", truth.sigma);
+    tess_model *model = cached_example(state, false, truth.sigma);
     const tess_model_extra shares[] = {
         {.name = "k", .block = 4, .kind = TESS_EXTRA_RESIDENT, .x_bytes = 1e7, .seconds = 1},
         {.name = "k", .block = 4, .kind = TESS_EXTRA_RESIDENT, .x_bytes = 4e7, .seconds = 0.6},
@@ -215,7 +215,7 @@ static void what_stays_in_the_cache_goes_by_what_was_measured(void **state)
 
 static void a_gpus_cache_keeps_nothing_of_more_than_itself(void **state)
 {
-    tess_model *model = cached_example(state, "cuda, test", truth.sigma);
+    tess_model *model = cached_example(state, true, truth.sigma);
     double full = 1.4 * model->cache_bytes;
     double out = seconds_of(model, 2e7, 1e12), in = seconds_of(model, 2e7, 1);
     assert_true(seconds_of(model, 2e7, full) == out);
@@ -278,7 +278,7 @@ static double passes_of(const tess_model *model, const tess_model_problem *p)
  * part of the matrix stays in the cache, the time is between the two. */
 static void passes_depend_on_where_the_matrix_comes_from(void **state)
 {
-    tess_model *model = cached_example(state, "cuda, test", 0.8);
+    tess_model *model = cached_example(state, true, 0.8);
     const tess_model_problem small = problem_of(2e4), large = problem_of(1e6);
     const tess_model_problem between = problem_of(1.2e5);
     tess_model_curve streamed = {.name = TESS_MODEL_STREAMED, .cached = true};

@@ -68,6 +68,7 @@ static void a_cpu_goes_with_its_threads(void **state)
     tess_device device = {.model = "cpu, 8 threads, neon, other"};
     tess_model *model = example(state);
     snprintf(model->device, sizeof model->device, "cpu, 2 threads, neon, known");
+    model->gpu = false;
     double before = model->curves[1].average.nu;
     tess_model_stand_in(model, &device);
     assert_true(fabs(model->curves[1].average.nu / before - 4) < 1e-12);
@@ -105,6 +106,7 @@ static void a_search_scales_a_stand_in(void **state)
     tess_device device = {.ctx = ctx, .model = "cpu, 2 threads, x", .performance = example(state)};
     tess_model *model = device.performance;
     snprintf(model->device, sizeof model->device, "cpu, 2 threads");
+    model->gpu = false;
     tess_candidate candidate = {.class_name = "k", .predicted = 1e-3, .bytes = 1e6};
     tess_model_learn(&device, A, &candidate, 3e-3);
     assert_true(model->scale.memory == 1 && model->scale.cache == 1);

@@ -10,6 +10,8 @@ tess_status tess_model_create(tess_ctx *ctx, const char *device, tess_model **ou
     model->ctx = ctx;
     model->scale = (tess_model_scale){1, 1};
     snprintf(model->device, sizeof model->device, "%s", device);
+    /* The first part of the text is the backend: "cpu, 2 threads, ...". */
+    model->gpu = strncmp(device, "cpu", 3) != 0;
     *out = model;
     return TESS_OK;
 }
@@ -84,11 +86,6 @@ static const tess_model_curve *find_curve(const tess_model *model, const char *n
 
 /* ---- One operation ---- */
 
-bool tess_model_vectors_stay(const tess_model *model)
-{
-    return strncmp(model->device, "cpu", 3) != 0;
-}
-
 /* The bytes by which a load is looked up on a curve. In the cache a small block costs instructions
  * rather than bytes: a block smaller than those of the curve costs as much as they do. */
 static double bytes_as_measured(const tess_model_curve *curve, const tess_model_load *load)
@@ -144,7 +141,7 @@ static double over(const tess_model *model, const tess_model_curve *curve,
     double slope = s->sigma * log(2);
     double turn = slope < 1 ? exp2(s->mu + s->sigma * log(1 / slope - 1)) : 0;
     /* For a GPU's product from memory the caller adds the time of starting. */
-    bool starts = curve->cached || !tess_model_vectors_stay(model);
+    bool starts = curve->cached || !model->gpu;
     double size = bytes > turn || !starts ? bytes : turn;
     double speed = curve->cached ? tess_sigmoid_value(s, size) : speed_from_memory(model, s, size);
     /* `waits` compares with a large matrix, and only curves from memory are of large ones. */
@@ -161,7 +158,7 @@ static double start_of(const tess_model *model, const tess_model_load *load, boo
     tess_model_load nothing = *load;
     nothing.bytes = 1;
     nothing.block_rows = 0;
-    return curve && tess_model_vectors_stay(model) ? over(model, curve, &nothing, best) : 0;
+    return curve && model->gpu ? over(model, curve, &nothing, best) : 0;
 }
 
 /* The time by the curve of exactly the load's block size and precision, or by the nearest one if
@@ -227,7 +224,7 @@ double tess_model_resident_share(const tess_model *model, const tess_model_load 
     double gone = TESS_CACHE_GONE / TESS_CACHE_KEPT, times = gone;
     double full = TESS_L2_GONE * model->cache_bytes, most = TESS_L2_KEPT * model->cache_bytes;
     double working = load->working, left = 1;
-    if (tess_model_vectors_stay(model) && working > most) {
+    if (model->gpu && working > most) {
         left = working < full ? log(full / working) / log(full / most) : 0;
         working = most;
     }

@@ -105,6 +105,9 @@ typedef struct tess_model_scale {
 typedef struct tess_model {
     tess_ctx *ctx;
     char device[160]; /* tess_device.model of the device that was measured */
+    /* Of a GPU. Its L2, of which cache_bytes is a share, lets a matrix leave before a solver's
+     * vectors. A launch has a time of its own, and long rows are cut by a second one. */
+    bool gpu;
     double cache_bytes;
     double memory_speed, gpu_threads; /* as in tess_device, of the device that was measured */
     bool stand_in;                    /* the device itself was never calibrated */
@@ -164,10 +167,6 @@ void tess_model_problem_take(tess_model_problem *problem, const tess_candidate *
 /* Blocks by which the longest row is longer than the mean one. Curves are of rows of one length,
  * and hold for the mean one. */
 double tess_model_longer(const tess_model_problem *problem);
-
-/* Whether a solver's vectors stay in the cache beside a matrix that does not: they do on a GPU,
- * whose cache lets the matrix leave first. */
-bool tess_model_vectors_stay(const tess_model *model);
 
 double tess_model_factor(const tess_model_factors *factors, double x);
 

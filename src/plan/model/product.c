@@ -53,7 +53,7 @@ static bool knows_long_rows(const tess_model *model, const tess_model_problem *p
 {
     const tess_extra_key longest = {p->name, p->block, p->type, TESS_EXTRA_LONGEST};
     const tess_extra_key cut = {p->name, p->block, p->type, TESS_EXTRA_CUT};
-    return !tess_model_vectors_stay(model) || tess_model_extra_at(model, &longest, 0, -1) >= 0 ||
+    return !model->gpu || tess_model_extra_at(model, &longest, 0, -1) >= 0 ||
            tess_model_extra_at(model, &cut, 0, -1) >= 0;
 }
 
@@ -226,7 +226,7 @@ bool tess_model_iteration(const tess_model *model, const tess_model_problem *pro
                             .type = problem->type,
                             .bytes = MOVED * vector,
                             .working = touched};
-    if (!tess_model_vectors_stay(model))
+    if (!model->gpu)
         load.working += problem->bytes / n;
     double passes =
         seconds_of_passes(model, &load, tess_model_resident_share(model, &product), best);

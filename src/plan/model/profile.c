@@ -44,8 +44,7 @@ static tess_status find_built_in(const tess_device *device, tess_model **out)
         TESS_TRY(status);
     }
     if (*out && strcmp((*out)->device, device->model) != 0) {
-        (*out)->foreign =
-            strncmp(device->model, "cpu,", 4) == 0 && best < 3; /* at most the threads are equal */
+        (*out)->foreign = !(*out)->gpu && best < 3; /* at most the threads are equal */
         tess_model_stand_in(*out, device);
     }
     return TESS_OK;

@@ -77,7 +77,7 @@ void tess_model_stand_in(tess_model *model, const tess_device *device)
 {
     model->stand_in = true;
     take_cache(model, device->cache_bytes);
-    if (tess_model_vectors_stay(model)) {
+    if (model->gpu) {
         take_gpu(model, device);
     } else {
         double threads = threads_of(device->model) / threads_of(model->device);
