@@ -106,6 +106,18 @@ static tess_cuda_problem large_problem(int arch, tess_type type, int32_t b)
                                .vectors = 1};
 }
 
+static tess_status warm_kernel(tess_ctx *ctx, tess_jit *jit, const tess_cuda_kernel *kernel,
+                               int arch, int *compiled)
+{
+    for (int32_t b = 1; b <= 8; b++) {
+        for (int type = TESS_F64; type <= TESS_F32; type++) {
+            const tess_cuda_problem problem = large_problem(arch, (tess_type)type, b);
+            TESS_TRY(warm_one(ctx, jit, kernel, &problem, compiled));
+        }
+    }
+    return TESS_OK;
+}
+
 tess_status tess_kernel_cache_warm(tess_ctx *ctx, int arch, int *compiled)
 {
     TESS_NEED(ctx, ctx && compiled);
@@ -113,13 +125,9 @@ tess_status tess_kernel_cache_warm(tess_ctx *ctx, int arch, int *compiled)
     TESS_TRY(directory_of(ctx, directory, sizeof directory));
     tess_jit jit = {0};
     int fresh = 0;
-    const tess_cuda_kernel *kernel = tess_cuda_kernel_find("sliced");
-    for (int32_t b = 1; kernel && b <= 8; b++) {
-        for (int type = TESS_F64; type <= TESS_F32; type++) {
-            tess_cuda_problem problem = large_problem(arch, (tess_type)type, b);
-            TESS_TRY(warm_one(ctx, &jit, kernel, &problem, &fresh));
-        }
-    }
+    for (int i = 0; i < tess_cuda_kernel_count; i++)
+        if (tess_cuda_kernels[i]->op == TESS_CUDA_SPMV && tess_cuda_kernels[i]->preferred)
+            TESS_TRY(warm_kernel(ctx, &jit, tess_cuda_kernels[i], arch, &fresh));
     *compiled = fresh;
     return TESS_OK;
 }

@@ -24,8 +24,20 @@ static void verification_leaves_the_limit_of_shared_memory(void **state)
     tess_device_close(device);
 }
 
+/* Of one kernel, in two precisions, for blocks of 1 to 8. */
+static void warming_fills_an_empty_cache_once(void **state)
+{
+    int compiled = -1;
+    tess_cache_clear();
+    ok(state, tess_kernel_cache_warm(test_ctx(state), 90, &compiled));
+    assert_int_equal(compiled, 2 * 8);
+    ok(state, tess_kernel_cache_warm(test_ctx(state), 90, &compiled));
+    assert_int_equal(compiled, 0);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {TEST(verification_leaves_the_limit_of_shared_memory)};
+    const struct CMUnitTest tests[] = {TEST(verification_leaves_the_limit_of_shared_memory),
+                                       TEST(warming_fills_an_empty_cache_once)};
     return cmocka_run_group_tests(tests, start, finish);
 }
