@@ -88,11 +88,24 @@ static double product_seconds(tess_plan *plan, const double *x, double *y)
     return tess_median(seconds, PRODUCTS);
 }
 
+/* The products with A or its transpose in an iteration, those of its preconditioner included. */
+static double products_of(const tess_solver *solver)
+{
+    int64_t products = 0;
+    while (solver->inner)
+        solver = solver->inner;
+    for (int64_t i = 0; i < solver->cycle; i++)
+        for (int64_t k = 0; k < solver->loop[i].count; k++) {
+            const tess_step *step = &solver->loop[i].step[k];
+            products += step->kind == TESS_STEP_APPLY && !step->plan;
+        }
+    return solver->cycle > 0 ? (double)products / (double)solver->cycle : 1;
+}
+
 /* The ideal of an iteration: its products as measured, and its other bytes at the read ceiling. */
-static double ideal_seconds(const tess_matrix *A, const char *spec, const tess_result *result,
+static double ideal_seconds(const tess_matrix *A, double products, const tess_result *result,
                             double spmv, double ceiling)
 {
-    const double products = strncmp(spec, "bicg", 4) == 0 ? 2 : 1;
     const double iterations = (double)(result->iterations > 0 ? result->iterations : 1);
     const double moved = result->bytes / iterations - products * tess_matrix_spmv_bytes(A);
     return products * spmv + fmax(moved, 0) / ceiling;
@@ -105,6 +118,7 @@ static void solve(const options *o, tess_plan *plan, const char *spec, const dou
     const tess_matrix *A = plan->matrix;
     double *x = malloc((size_t)A->rows * sizeof *x), setup[PEER_REPS_MAX], seconds[PEER_REPS_MAX];
     tess_result result = {0}, fastest = {.seconds = HUGE_VAL};
+    double products = 1;
     for (int rep = 0; rep < o->reps; rep++) {
         tess_solver *solver;
         memset(x, 0, (size_t)A->rows * sizeof *x);
@@ -114,11 +128,13 @@ static void solve(const options *o, tess_plan *plan, const char *spec, const dou
         setup[rep] = tess_seconds() - start;
         check(plan->ctx, tess_solver_solve(solver, b, x, &result));
         seconds[rep] = result.seconds;
+        products = products_of(solver);
         if (result.seconds < fastest.seconds)
             fastest = result;
         tess_solver_destroy(solver);
     }
-    const double best = fastest.seconds, ideal = ideal_seconds(A, spec, &fastest, spmv, ceiling);
+    const double best = fastest.seconds,
+                 ideal = ideal_seconds(A, products, &fastest, spmv, ceiling);
     const double iterations = (double)(fastest.iterations > 0 ? fastest.iterations : 1);
     if (o->json) {
         printf("{\"peer\": \"\", \"spec\": \"%s\", \"threads\": %d, \"iterations\": %lld, ", spec,

@@ -926,6 +926,19 @@ TESS_API const char *tess_solve_pc_name(int i);
 TESS_API const char *tess_solve_pc_summary(int i);
 
 /* Values are pinned. */
+typedef enum tess_solve_trait {
+    TESS_SOLVE_COMPLEX = 1,     /* takes complex matrices */
+    TESS_SOLVE_COMPLETE = 2,    /* factors completely: on processors, where SuiteSparse is */
+    TESS_SOLVE_SYMMETRIC = 4,   /* a method: A has to be symmetric, and so has M */
+    TESS_SOLVE_UNSYMMETRIC = 8, /* a preconditioner: M is not symmetric where A is */
+    TESS_SOLVE_OWN_PC = 16      /* a method: has its own preconditioner, and needs A on one part */
+} tess_solve_trait;
+
+/* The sum of the traits of method or preconditioner i; 0 where there is none. */
+TESS_API int tess_solve_method_traits(int i);
+TESS_API int tess_solve_pc_traits(int i);
+
+/* Values are pinned. */
 typedef enum tess_reason {
     TESS_REASON_CONVERGED = 0,       /* the true residual is within the tolerance */
     TESS_REASON_ITERATION_LIMIT = 1, /* max iterations were done */

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import tessera
 from scipy import sparse
+from tessera._library import constants, lib
 
 os.environ.setdefault("TESSERA_WISDOM", "off")
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -26,6 +27,25 @@ def matrices():
     if not folder or not os.path.isdir(folder):
         pytest.skip("TESSERA_MATRICES names no folder: real matrices are not tested")
     return pathlib.Path(folder)
+
+
+def _having(trait, names, traits):
+    bit = constants[f"TESS_SOLVE_{trait}"]
+    return [name for i, name in enumerate(names) if traits(i) & bit]
+
+
+def methods_having(trait):
+    """The methods with a trait: COMPLEX, COMPLETE, SYMMETRIC, OWN_PC."""
+    return _having(trait, tessera.methods(), lib.tess_solve_method_traits)
+
+
+def preconditioners_having(trait):
+    """The preconditioners with a trait: COMPLEX, COMPLETE, UNSYMMETRIC."""
+    return _having(trait, tessera.preconditioners(), lib.tess_solve_pc_traits)
+
+
+def without(names, others):
+    return [name for name in names if name not in others]
 
 
 def wide(x):

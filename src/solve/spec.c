@@ -39,6 +39,25 @@ const char *tess_solve_pc_summary(int i)
     return is_pc(i) ? tess_pcs[i]->summary : NULL;
 }
 
+int tess_solve_method_traits(int i)
+{
+    const tess_method *method = is_method(i) ? tess_methods[i] : NULL;
+    if (!method)
+        return 0;
+    return (method->complex ? TESS_SOLVE_COMPLEX : 0) |
+           (method->pc && method->pc->complete ? TESS_SOLVE_COMPLETE : 0) |
+           (method->symmetric ? TESS_SOLVE_SYMMETRIC : 0) | (method->pc ? TESS_SOLVE_OWN_PC : 0);
+}
+
+int tess_solve_pc_traits(int i)
+{
+    const tess_pc_ops *pc = is_pc(i) ? tess_pcs[i] : NULL;
+    if (!pc)
+        return 0;
+    return (pc->complex ? TESS_SOLVE_COMPLEX : 0) | (pc->complete ? TESS_SOLVE_COMPLETE : 0) |
+           (pc->unsymmetric ? TESS_SOLVE_UNSYMMETRIC : 0);
+}
+
 static tess_status find_method(tess_ctx *ctx, const char *spec, size_t length,
                                const tess_method **out)
 {

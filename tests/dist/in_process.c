@@ -373,8 +373,7 @@ void check_all_solves(tess_ctx *ctx, const char *kind, const char *const *number
                      tess_solve_pc_name(p));
             tess_matrix *A = dealt_dominant(ctx, 30, 2, true, (uint64_t)at);
             /* Methods that need the whole matrix on one part are refused. */
-            const char *method = tess_solve_method_name(m);
-            const bool whole = strcmp(method, "direct") == 0 || strcmp(method, "amg") == 0;
+            const bool whole = tess_solve_method_traits(m) & TESS_SOLVE_OWN_PC;
             const bool asked = every || (m + p) % 6 == 0;
             const bool alone = asked && one_part_does(ctx, A, device[1], spec);
             for (int size = 2; size <= 4 && alone; size++)

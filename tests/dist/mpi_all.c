@@ -265,8 +265,9 @@ static void all_solves(const char *generator, int step)
         for (int p = m % step; tess_solve_pc_name(p); p += step) {
             char spec[96];
             const char *method = tess_solve_method_name(m), *pc = tess_solve_pc_name(p);
-            const int needs_whole = strcmp(method, "direct") == 0 || strcmp(method, "amg") == 0;
-            if (step > 1 && (strcmp(pc, "lu") == 0 || strcmp(method, "direct") == 0))
+            const int traits = tess_solve_method_traits(m);
+            const int needs_whole = traits & TESS_SOLVE_OWN_PC;
+            if (step > 1 && (traits | tess_solve_pc_traits(p)) & TESS_SOLVE_COMPLETE)
                 continue; /* for processors */
             snprintf(spec, sizeof spec, "%s:pc=%s%s", method, pc,
                      strcmp(pc, "amg") == 0 ? ",bottom=12" : "");

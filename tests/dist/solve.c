@@ -71,13 +71,13 @@ static void all_methods_and_preconditioners_solve(void **state)
     for (int m = 0; tess_solve_method_name(m); m++) {
         for (int p = 0; tess_solve_pc_name(p); p++, seed++) {
             char spec[128];
-            const char *method = tess_solve_method_name(m);
-            snprintf(spec, sizeof spec, "%s:pc=%s", method, tess_solve_pc_name(p));
+            snprintf(spec, sizeof spec, "%s:pc=%s", tess_solve_method_name(m),
+                     tess_solve_pc_name(p));
             tess_matrix *A = dealt_dominant(ctx, 30, 2, true, seed);
             /* A spec that one part cannot solve is not tried on several. */
             const bool takes = check_alone(device, A, spec, seed);
             /* Methods that consist of their preconditioner need the whole matrix on one part. */
-            const bool whole = strcmp(method, "direct") == 0 || strcmp(method, "amg") == 0;
+            const bool whole = tess_solve_method_traits(m) & TESS_SOLVE_OWN_PC;
             for (int size = 2; takes && size <= 4; size++)
                 if (all || (m + p) % 3 == size - 2)
                     check_solve(A, spec, size, seed, whole ? TESS_ERR_UNSUPPORTED : TESS_OK);

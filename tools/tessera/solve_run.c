@@ -79,6 +79,14 @@ static bool suits_auto(const char *keys)
     return true;
 }
 
+static bool has_own_pc(const char *method)
+{
+    for (int i = 0; tess_solve_method_name(i); i++)
+        if (strcmp(tess_solve_method_name(i), method) == 0)
+            return tess_solve_method_traits(i) & TESS_SOLVE_OWN_PC;
+    return false;
+}
+
 /* What is not said is found by auto. With a method or pc alone, or keys of them, the other is cg
  * for a symmetric matrix and bicgstab for others, or block-Jacobi where there are square blocks. */
 static int make_spec(cli_app *app, const solve_options *options, solve_run *r)
@@ -103,7 +111,7 @@ static int make_spec(cli_app *app, const solve_options *options, solve_run *r)
         snprintf(tol, sizeof tol, ",tol=%.15g", r->tol);
     if (options->max != 0)
         snprintf(max, sizeof max, ",max=%lld", (long long)options->max);
-    if (automatic || strcmp(method, "direct") == 0 || strcmp(method, "amg") == 0)
+    if (automatic || has_own_pc(method))
         pc = options->pc;
     char keys[sizeof r->spec];
     int length = snprintf(keys, sizeof keys, "%s%s%s%s%s%s", pc ? ",pc=" : "", pc ? pc : "", tol,

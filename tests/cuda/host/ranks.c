@@ -97,24 +97,25 @@ static void methods_and_preconditioners_solve(void **state)
     fake->devices = 2;
     for (int m = 0; tess_solve_method_name(m); m++) {
         for (int p = 0; tess_solve_pc_name(p); p++, at++) {
-            const char *method = tess_solve_method_name(m), *pc = tess_solve_pc_name(p);
+            const int traits = tess_solve_method_traits(m);
             char spec[128];
             /* Complete factors are for processors, and so is what is made of them. */
-            if ((!all && (m + p) % 6 != 0) || strcmp(pc, "lu") == 0 ||
-                strcmp(method, "direct") == 0)
+            if ((!all && (m + p) % 6 != 0) ||
+                (traits | tess_solve_pc_traits(p)) & TESS_SOLVE_COMPLETE)
                 continue;
             tess_matrix *A = dealt_dominant(ctx, 30, 2, true, at);
             tess_plan *plan;
             tess_solver *solver;
             tess_device *device = open_device(state);
-            snprintf(spec, sizeof spec, "%s:pc=%s", method, pc);
+            snprintf(spec, sizeof spec, "%s:pc=%s", tess_solve_method_name(m),
+                     tess_solve_pc_name(p));
             ok(state, tess_plan_create(ctx, A, device, NULL, &plan));
             const bool takes = tess_solver_create(plan, spec, &solver) == TESS_OK;
             if (takes)
                 tess_solver_destroy(solver);
             tess_plan_destroy(plan);
             tess_device_close(device);
-            const bool whole = strcmp(method, "amg") == 0;
+            const bool whole = traits & TESS_SOLVE_OWN_PC;
             for (int size = 2; size <= 4 && takes; size++) {
                 if (!all && at % 3 != (uint64_t)size - 2)
                     continue;
