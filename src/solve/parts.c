@@ -1,5 +1,6 @@
 /* Solvers of a plan that several parts hold together: what they can do, and what auto chooses.
  */
+#include "solve/pc/block_numbers.h"
 #include "solve/solve.h"
 
 bool tess_plan_is_part(const tess_plan *plan)
@@ -75,18 +76,6 @@ static tess_status probe(tess_plan *plan, const void *x, const void *y, void *pr
     return plan->device->backend->dot(plan, x, product, dot);
 }
 
-static bool positive_diagonal(const tess_matrix *A)
-{
-    for (int64_t i = 0; i < A->rows; i++) {
-        const int64_t row = i / A->block_height, at = tess_matrix_find(A, row, row);
-        const int64_t inside = i % A->block_height;
-        if (at < 0 || !(tess_matrix_value(A, at * A->block_height * A->block_width +
-                                                 inside * A->block_height + inside) > 0))
-            return false;
-    }
-    return true;
-}
-
 /* Takes the options of `spec`, with the tolerances and the limit of iterations asked for. */
 static tess_status take_spec(tess_ctx *ctx, const char *spec, tess_solve_options *options)
 {
@@ -118,7 +107,7 @@ tess_status tess_parts_choose(tess_plan *plan, tess_solve_options *options)
         tess_put(x, A.type, i, tess_plan_random(plan, 1, i));
         tess_put(y, A.type, i, tess_plan_random(plan, 2, i));
     }
-    double xay = 0, yax = 0, sums[2] = {0, !positive_diagonal(&A)};
+    double xay = 0, yax = 0, sums[2] = {0, !has_positive_diagonal(&A)};
     TESS_TRY_CLEAN(probe(plan, x, y, product, &xay));
     TESS_TRY_CLEAN(plan->device->backend->dot(plan, product, product, &sums[0]));
     TESS_TRY_CLEAN(probe(plan, y, x, product, &yax));

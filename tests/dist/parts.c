@@ -127,6 +127,10 @@ static void a_mistake_of_one_part_is_named_by_all(void **state)
     v = good;
     v.type = TESS_F32;
     check_mistake(2, &v, TESS_ERR_ARGUMENT, "part 2 has blocks of 1 x 1 in f32");
+    for (int type = TESS_C64; type <= TESS_C32; type++) {
+        v.type = (tess_type)type;
+        check_mistake(1, &v, TESS_ERR_UNSUPPORTED, "part 1 of 3: tess_part_create");
+    }
     v = good;
     v.values = NULL;
     check_mistake(2, &v, TESS_ERR_ARGUMENT, "part 2 of 3");

@@ -1,71 +1,11 @@
-/* What the rows of all factorisations share: copies of A's blocks to the place of the factors,
- * products of blocks, and the inverse of a diagonal block. Each factorisation (ilu0.c, ssor.c,
+/* What the rows of all factorisations share: copies of A's blocks to the place of the factors, and
+ * the inverse of a diagonal block. Each factorisation (ilu0.c, ssor.c,
  * ic0.c) compiles its own copy, so that the products of small blocks are unrolled. Numbers are in
  * double. */
 #pragma once
 
+#include "solve/pc/block_numbers.h"
 #include "solve/pc/factors.h"
-
-#define INLINE static inline __attribute__((always_inline))
-
-/* c = c - a b, or with b transposed; n x n column-major. */
-INLINE void subtract_product_of(double *restrict c, const double *restrict a,
-                                const double *restrict b, const int32_t n, const bool transpose_b)
-{
-    for (int32_t j = 0; j < n; j++)
-        for (int32_t k = 0; k < n; k++) {
-            const double factor = transpose_b ? b[k * n + j] : b[j * n + k];
-            for (int32_t i = 0; i < n; i++)
-                c[j * n + i] -= a[k * n + i] * factor;
-        }
-}
-
-/* c = a b. */
-INLINE void set_product_of(double *restrict c, const double *restrict a, const double *restrict b,
-                           const int32_t n)
-{
-    for (int32_t j = 0; j < n; j++) {
-        for (int32_t i = 0; i < n; i++)
-            c[j * n + i] = 0;
-        for (int32_t k = 0; k < n; k++)
-            for (int32_t i = 0; i < n; i++)
-                c[j * n + i] += a[k * n + i] * b[j * n + k];
-    }
-}
-
-typedef enum product { SUBTRACT, SUBTRACT_TRANSPOSE, SET } product;
-
-INLINE void product_of(product what, double *c, const double *a, const double *b, const int32_t n)
-{
-    if (what == SET)
-        set_product_of(c, a, b, n);
-    else
-        subtract_product_of(c, a, b, n, what == SUBTRACT_TRANSPOSE);
-}
-
-/* The most frequent sizes are compiled separately, which makes them several times faster. */
-static inline void multiply(product what, double *c, const double *a, const double *b, int32_t n)
-{
-    switch (n) {
-    case 1:
-        product_of(what, c, a, b, 1);
-        break;
-    case 2:
-        product_of(what, c, a, b, 2);
-        break;
-    case 3:
-        product_of(what, c, a, b, 3);
-        break;
-    case 4:
-        product_of(what, c, a, b, 4);
-        break;
-    case 5:
-        product_of(what, c, a, b, 5);
-        break;
-    default:
-        product_of(what, c, a, b, n);
-    }
-}
 
 static inline void read_block(const tess_matrix *A, int64_t k, double scale, double *to)
 {
@@ -161,34 +101,11 @@ static inline void shift_diagonal(double *block, int32_t b, double shift)
 /* Returns the mean size (Frobenius norm) of the blocks in a row of A. */
 static inline double mean_size(const tess_matrix *A, int64_t row)
 {
-    const int64_t size = (int64_t)A->block_height * A->block_width;
     const int64_t first = A->row_offsets[row], last = A->row_offsets[row + 1];
     double sum = 0;
-    for (int64_t k = first; k < last; k++) {
-        double squares = 0;
-        for (int64_t i = 0; i < size; i++)
-            squares += tess_matrix_value(A, k * size + i) * tess_matrix_value(A, k * size + i);
-        sum += sqrt(squares);
-    }
+    for (int64_t k = first; k < last; k++)
+        sum += sqrt(block_squares(A, k));
     return last > first ? sum / (double)(last - first) : 0;
-}
-
-/* Inverts a singular diagonal block with a number added to its diagonal: 1e-4 of the row's mean
- * size, and ten times as much in each further attempt. Returns false where no attempt succeeds, as
- * with numbers that are not finite. */
-static inline bool replace_block(const tess_matrix *A, int64_t row, const double *block, int32_t b,
-                                 double *scratch, double *inverse)
-{
-    const double mean = mean_size(A, row);
-    double added = mean > 0 ? 1e-4 * mean : 1, found;
-    for (int attempt = 0; attempt < 8; attempt++, added *= 10) {
-        memcpy(inverse, block, (size_t)b * (size_t)b * sizeof *inverse);
-        for (int32_t i = 0; i < b; i++)
-            inverse[i * b + i] += added;
-        if (tess_dense_invert(inverse, b, scratch, &found) < 0)
-            return true;
-    }
-    return false;
 }
 
 /* Ends a row: inverts its diagonal block, which must be positive definite if that is asked for.
@@ -208,7 +125,7 @@ static inline bool end_row(const tess_factors *f, const tess_matrix *A, const te
         fault->column = tess_dense_invert(diagonal, b, work->dense, &fault->pivot);
     if (fault->column < 0)
         return true;
-    if (work->replace && replace_block(A, row, copy, b, work->dense, diagonal)) {
+    if (work->replace && invert_heavier(copy, b, mean_size(A, row), 8, work->dense, diagonal)) {
         work->replaced++;
         fault->column = -1;
         return true;

@@ -12,9 +12,9 @@
  * Columns keep their numbers. Where they are exchanged only their positions change.
  */
 #include "matrix/sort.h"
+#include "solve/pc/block_numbers.h"
 #include "solve/pc/fill.h"
 #include "solve/pc/fill_heap.h"
-#include "solve/pc/pc.h"
 
 /* The factors so far, a row after the other: L's blocks, the inverse of U's diagonal block, U's
  * blocks. */
@@ -57,28 +57,6 @@ static size_t block_bytes(const factoring *f)
     return (size_t)f->area * sizeof(double);
 }
 
-static double size_of(const double *block, int64_t area)
-{
-    double sum = 0;
-    for (int64_t i = 0; i < area; i++)
-        sum += block[i] * block[i];
-    return sqrt(sum);
-}
-
-/* c = a b, or c - a b; b x b, column-major. */
-static void multiply(double *c, const double *a, const double *x, int32_t b, bool subtract)
-{
-    for (int32_t j = 0; j < b; j++) {
-        if (!subtract)
-            memset(c + (int64_t)j * b, 0, (size_t)b * sizeof *c);
-        for (int32_t k = 0; k < b; k++) {
-            const double factor = subtract ? -x[(int64_t)j * b + k] : x[(int64_t)j * b + k];
-            for (int32_t i = 0; i < b; i++)
-                c[(int64_t)j * b + i] += a[(int64_t)k * b + i] * factor;
-        }
-    }
-}
-
 /* ---- The working row ---- */
 
 /* Finds the block of a column in the working row. A new block is 0. */
@@ -109,7 +87,7 @@ static tess_status load_row(factoring *f, int64_t row, double *mean)
         TESS_TRY(need_block(f, row, A->columns[k], &block));
         for (int64_t i = 0; i < f->area; i++)
             block[i] = tess_matrix_value(A, k * f->area + i);
-        sum += size_of(block, f->area);
+        sum += block_norm(block, f->area);
     }
     TESS_TRY(need_block(f, row, (int32_t)f->order[row], &block));
     for (int32_t i = 0; i < f->b; i++)
@@ -144,11 +122,11 @@ static tess_status eliminate(factoring *f, int64_t row, double least)
         const int64_t k = pop(&f->heap);
         double *factor = f->scratch;
         block = f->row_blocks + f->place[f->order[k]] * f->area;
-        if (size_of(block, f->area) < least) {
+        if (block_norm(block, f->area) < least) {
             memset(block, 0, block_bytes(f));
             continue;
         }
-        multiply(factor, block, K->blocks + K->diagonal[k] * f->area, f->b, false);
+        multiply(SET, factor, block, K->blocks + K->diagonal[k] * f->area, f->b);
         memcpy(block, factor, block_bytes(f));
         if (f->area == 1) {
             TESS_TRY(subtract_entries(f, row, k, *factor));
@@ -156,7 +134,7 @@ static tess_status eliminate(factoring *f, int64_t row, double least)
         }
         for (int64_t m = K->diagonal[k] + 1; m < K->offsets[k + 1]; m++) {
             TESS_TRY(need_block(f, row, K->columns[m], &block));
-            multiply(block, factor, K->blocks + m * f->area, f->b, true);
+            multiply(SUBTRACT, block, factor, K->blocks + m * f->area, f->b);
         }
     }
     return TESS_OK;
@@ -205,7 +183,7 @@ static int64_t choose(factoring *f, int64_t row, bool left, double least)
     for (int64_t at = 0; at < f->row_count; at++) {
         const int32_t column = f->row_columns[at];
         const int64_t position = f->position[column];
-        const double size = size_of(f->row_blocks + at * f->area, f->area);
+        const double size = block_norm(f->row_blocks + at * f->area, f->area);
         if (position == row || (position < row) != left || !(size > 0) || !(size >= least))
             continue;
         f->chosen[count++] = (entry){column, size};
@@ -244,17 +222,12 @@ static void invert_diagonal(factoring *f, int64_t row, double mean)
 {
     const double *block = f->row_blocks + f->place[f->order[row]] * f->area;
     double *inverse = f->kept.blocks + f->kept.diagonal[row] * f->area, found;
-    double heavier = 0;
-    for (int attempt = 0; attempt < 8; attempt++) {
-        memcpy(inverse, block, block_bytes(f));
-        for (int32_t i = 0; i < f->b; i++)
-            inverse[(int64_t)i * f->b + i] += heavier;
-        if (tess_dense_invert(inverse, f->b, f->scratch, &found) < 0)
-            return;
-        f->replaced += attempt == 0;
-        heavier = attempt > 0 ? 10 * heavier : mean > 0 ? 1e-4 * mean : 1;
-    }
-    memset(inverse, 0, block_bytes(f));
+    memcpy(inverse, block, block_bytes(f));
+    if (tess_dense_invert(inverse, f->b, f->scratch, &found) < 0)
+        return;
+    f->replaced++;
+    if (!invert_heavier(block, f->b, mean, 7, f->scratch, inverse))
+        memset(inverse, 0, block_bytes(f));
 }
 
 static tess_status factor_row(factoring *f, int64_t row)

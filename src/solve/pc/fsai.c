@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "core/threads.h"
-#include "solve/pc/pc.h"
+#include "solve/pc/block_numbers.h"
 
 /* WIDEST: the most scalars in a row of G; longer rows keep their largest blocks. STEP: the block
  * rows that a thread takes at a time. */
@@ -32,23 +32,14 @@ enum { FIRST, R, X, VECTORS };
 
 /* ---- The pattern ---- */
 
-static double block_size(const tess_matrix *A, int64_t k)
-{
-    const int64_t size = (int64_t)A->block_height * A->block_width;
-    double sum = 0;
-    for (int64_t i = 0; i < size; i++)
-        sum += tess_matrix_value(A, k * size + i) * tess_matrix_value(A, k * size + i);
-    return sum;
-}
-
-/* Counts the blocks of a row before the diagonal that are not smaller than `least`, `most` of them
- * at most, and the diagonal block. Writes their columns to `out` unless that is NULL. */
+/* Counts the blocks of a row before the diagonal whose squares sum up to `least` or more, `most` of
+ * them at most, and the diagonal block. Writes their columns to `out` unless that is NULL. */
 static int64_t list_row(const tess_matrix *A, int64_t row, double least, int64_t most, int32_t *out)
 {
     int64_t count = 0;
     for (int64_t k = A->row_offsets[row];
          k < A->row_offsets[row + 1] && A->columns[k] < row && count < most; k++)
-        if (block_size(A, k) >= least) {
+        if (block_squares(A, k) >= least) {
             if (out)
                 out[count] = A->columns[k];
             count++;
@@ -58,14 +49,15 @@ static int64_t list_row(const tess_matrix *A, int64_t row, double least, int64_t
     return count + 1;
 }
 
-/* Returns a size that at most `most` blocks of a row reach, and nearly as many as possible. */
+/* Returns a sum of squares that at most `most` blocks of a row reach, and nearly as many as
+ * possible. */
 static double find_least(const tess_matrix *A, int64_t row, int64_t most)
 {
     double low = 0, high = 0;
     if (list_row(A, row, 0, INT64_MAX, NULL) - 1 <= most)
         return 0;
     for (int64_t k = A->row_offsets[row]; k < A->row_offsets[row + 1]; k++)
-        high = fmax(high, block_size(A, k));
+        high = fmax(high, block_squares(A, k));
     for (int i = 0; i < 60; i++) {
         const double middle = i < 30 ? sqrt(fmax(low, 1e-30 * high) * high) : 0.5 * (low + high);
         if (list_row(A, row, middle, INT64_MAX, NULL) - 1 <= most)

@@ -3,7 +3,7 @@
  * A symmetric matrix with a positive diagonal is tried as a positive definite one first.
  */
 #include "solve/direct/direct.h"
-#include "solve/pc/pc.h"
+#include "solve/pc/block_numbers.h"
 
 typedef struct complete {
     tess_direct *direct;
@@ -13,16 +13,8 @@ typedef struct complete {
 static bool looks_positive(tess_ctx *ctx, const tess_matrix *A)
 {
     tess_symmetry symmetry;
-    if (tess_matrix_symmetry(ctx, A, &symmetry) != TESS_OK || !symmetry.symmetric ||
-        A->block_height != A->block_width)
-        return false;
-    const int32_t b = A->block_height;
-    for (int64_t i = 0; i < A->rows; i++) {
-        const int64_t k = tess_matrix_find(A, i / b, i / b);
-        if (k < 0 || !(tess_matrix_value(A, k * b * b + i % b * (b + 1)) > 0))
-            return false;
-    }
-    return true;
+    return tess_matrix_symmetry(ctx, A, &symmetry) == TESS_OK && symmetry.symmetric &&
+           A->block_height == A->block_width && has_positive_diagonal(A);
 }
 
 static tess_status set_up(tess_plan *plan, tess_pc *pc)

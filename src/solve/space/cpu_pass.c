@@ -94,7 +94,8 @@ static double add_imaginary(const tess_cpu_update *dot, int64_t chunks)
 
 /* Adds up the dot products of a pass: the chunks' sums in order, then the parts'. The sums over the
  * parts travel together, and overlap with the steps that follow as far as those read no slot.
- * Levels of a preconditioner are the part's own, and so are their dot products. */
+ * Levels of a preconditioner are the part's own, and so are their dot products. Parts have real
+ * matrices only (tess_part_create). */
 static tess_status add_dots(const tess_space *space, const tess_steps *steps, const tess_step *pass,
                             int system)
 {

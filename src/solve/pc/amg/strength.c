@@ -1,15 +1,6 @@
 /* Finds the blocks that couple strongly, and makes A without the weak ones. */
 #include "solve/pc/amg/amg.h"
-
-static double block_norm(const double *block, int64_t size)
-{
-    double sum = 0;
-    if (size == 1)
-        return fabs(block[0]);
-    for (int64_t i = 0; i < size; i++)
-        sum += block[i] * block[i];
-    return sqrt(sum);
-}
+#include "solve/pc/block_numbers.h"
 
 typedef struct measuring {
     const tess_matrix *A;
