@@ -4,13 +4,6 @@
 
 #include "problems.h"
 
-static double *zeros(int64_t count)
-{
-    double *x = test_vector(count, TESS_F64, 1);
-    memset(x, 0, (size_t)count * sizeof *x);
-    return x;
-}
-
 static tess_status apply_ours(void *user, int transpose, const void *r, void *z, void *stream)
 {
     (void)stream;
@@ -25,7 +18,7 @@ static void check_steps(problem *p, const char *method, const char *name, tess_p
     tess_result ar, br;
     char spec[80];
     tess_operator M = {.type = TESS_F64, .rows = p->A->rows, .apply = apply_ours, .user = pc};
-    double *x = zeros(p->A->rows), *y = zeros(p->A->rows);
+    double *x = problem_zeros(p->A->rows), *y = problem_zeros(p->A->rows);
     snprintf(spec, sizeof spec, "%s:pc=%s", method, name);
     assert_int_equal(tess_solver_create(p->plan, spec, &one), TESS_OK);
     assert_int_equal(tess_solver_create_with(p->plan, method, &M, &other), TESS_OK);
@@ -43,7 +36,7 @@ static void check_steps(problem *p, const char *method, const char *name, tess_p
 static void check_device_vectors(const problem *p, tess_preconditioner *pc)
 {
     const size_t bytes = (size_t)p->A->rows * sizeof(double);
-    double *z = zeros(p->A->rows), *back = zeros(p->A->rows);
+    double *z = problem_zeros(p->A->rows), *back = problem_zeros(p->A->rows);
     void *r_there, *z_there;
     assert_int_equal(tess_pc_apply(pc, p->b, z), TESS_OK);
     assert_int_equal(tess_device_alloc(p->device, bytes, &r_there), TESS_OK);
@@ -106,7 +99,8 @@ static void transposes_are_those_of_the_preconditioner(void **state)
     tess_ctx *ctx = test_ctx(state);
     problem p = problem_open(ctx, problem_matrix(ctx, 40, 3, false, TESS_F64, 17), "cpu:2");
     const int64_t n = p.A->rows;
-    double *v = zeros(n), *u = zeros(n), *Mv = zeros(n), *Mu = zeros(n);
+    double *v = problem_zeros(n), *u = problem_zeros(n), *Mv = problem_zeros(n),
+           *Mu = problem_zeros(n);
     for (int64_t i = 0; i < n; i++) {
         v[i] = sin(1.0 + (double)i);
         u[i] = cos(2.0 * (double)i);
@@ -137,7 +131,7 @@ static void a_transpose_that_fails_leaves_the_preconditioner(void **state)
     tess_ctx *ctx = test_ctx(state);
     problem p = problem_open(ctx, problem_matrix(ctx, 30, 2, false, TESS_F64, 3), "cpu:2");
     const int64_t n = p.A->rows;
-    double *before = zeros(n), *z = zeros(n), *zt = zeros(n);
+    double *before = problem_zeros(n), *z = problem_zeros(n), *zt = problem_zeros(n);
     tess_preconditioner *pc;
     tess_status status;
     assert_int_equal(tess_pc_create(p.plan, "ilu0:schedule=levels", &pc), TESS_OK);
@@ -166,7 +160,7 @@ static void modes_reach_amg_alone(void **state)
     tess_ctx *ctx = test_ctx(state);
     problem p = problem_open(ctx, problem_matrix(ctx, 30, 2, true, TESS_F64, 9), "cpu:2");
     const int64_t n = p.A->rows;
-    double *modes = zeros(3 * n), *one = zeros(n), *other = zeros(n);
+    double *modes = problem_zeros(3 * n), *one = problem_zeros(n), *other = problem_zeros(n);
     tess_preconditioner *pc;
     for (int64_t i = 0; i < n; i++) {
         modes[(i % 2) * n + i] = 1.0;
@@ -187,7 +181,7 @@ static void modes_reach_amg_alone(void **state)
 
     tess_solver *solver;
     tess_result result;
-    double *x = zeros(n); /* one step of cg from 0: a multiple of M^-1 b */
+    double *x = problem_zeros(n); /* one step of cg from 0: a multiple of M^-1 b */
     assert_int_equal(tess_solver_create(p.plan, "cg:pc=amg,bottom=8,max=1", &solver), TESS_OK);
     assert_int_equal(tess_solver_set_modes(solver, 3, modes, n), TESS_OK);
     assert_int_equal(tess_solver_solve(solver, p.b, x, &result), TESS_OK);

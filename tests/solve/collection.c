@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "complex_problems.h"
+#include "support/collection.h"
 
 static const struct {
     const char *file;
@@ -92,15 +93,8 @@ static void complex_matrices_of_the_collection_are_solved(void **state)
 
 int main(void)
 {
-    const char *folder = getenv("TESSERA_MATRICES");
-    char path[4096];
-    snprintf(path, sizeof path, "%s/index.csv", folder ? folder : ".");
-    FILE *index = fopen(path, "r");
-    if (!index) {
-        printf("skipped: %s is missing (TESSERA_MATRICES names the collection)\n", path);
-        return 77;
-    }
-    fclose(index);
+    if (!test_has_collection())
+        return TEST_SKIPPED;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(matrices_of_the_collection_are_solved),
         cmocka_unit_test(complex_matrices_of_the_collection_are_solved),

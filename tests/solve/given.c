@@ -71,20 +71,13 @@ static void quarter_close(quarter *q)
     tess_matrix_destroy(q->D);
 }
 
-static double *zeros(int64_t count)
-{
-    double *x = test_vector(count, TESS_F64, 1);
-    memset(x, 0, (size_t)count * sizeof *x);
-    return x;
-}
-
 /* Checks that a method converges with the caller's A (and M) as with the matrix. */
 static void check_method(const problem *p, const char *name, tess_plan *ours,
                          const tess_operator *M)
 {
     tess_result ar, br;
     tess_solver *one, *other;
-    double *x = zeros(p->A->rows), *y = zeros(p->A->rows);
+    double *x = problem_zeros(p->A->rows), *y = problem_zeros(p->A->rows);
     assert_int_equal(tess_solver_create_with(p->plan, name, M, &one), TESS_OK);
     assert_int_equal(tess_solver_create_with(ours, name, M, &other), TESS_OK);
     assert_int_equal(tess_solver_solve(one, p->b, x, &ar), TESS_OK);
@@ -135,7 +128,7 @@ static int64_t count_calls(tess_ctx *ctx, const problem *p, int capturable, int6
     tess_plan *ours;
     tess_solver *solver;
     tess_result result;
-    double *x = zeros(p->A->rows);
+    double *x = problem_zeros(p->A->rows);
     A.capturable = capturable;
     assert_int_equal(tess_plan_from_operator(ctx, p->device, &A, &ours), TESS_OK);
     assert_int_equal(tess_solver_create(ours, "cg:tol=1e-13", &solver), TESS_OK);
@@ -207,7 +200,7 @@ static void a_failing_call_ends_the_solve_with_its_status(void **state)
         tess_plan *ours;
         tess_solver *solver;
         tess_result result;
-        double *x = zeros(p.A->rows);
+        double *x = problem_zeros(p.A->rows);
         A.capturable = M.capturable = capturable;
         a.fails_at = 3, a.fails_with = TESS_ERR_CANCELLED;
         m.fails_at = 2, m.fails_with = TESS_ERR_IO;
@@ -293,7 +286,7 @@ static void allocation_failures_leave_nothing(void **state)
     caller a = caller_of(&p, p.plan), m = caller_of(&p, q.plan);
     const tess_operator A = operator_of(p.A, apply_matrix, &a),
                         M = operator_of(p.A, apply_matrix, &m);
-    double *x = zeros(p.A->rows);
+    double *x = problem_zeros(p.A->rows);
     assert_int_equal(whole_life(ctx, &p, &A, &M, x), TESS_OK); /* code is compiled once */
     test_sweep sweep = test_sweep_begin(state);
     tess_status status;

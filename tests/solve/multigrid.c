@@ -92,3 +92,24 @@ void amg_run_isolate(tess_ctx *ctx, amg_run *r, uint64_t seed)
     tess_device_close(r->device);
     amg_run_plan(ctx, A, r);
 }
+
+void amg_run_sweep(void **state, const char *input, const char *spec)
+{
+    amg_run r = amg_run_generate(test_ctx(state), input);
+    amg_run_solve(&r, input, spec); /* the plan keeps what its first solver needs */
+    tess_solver_destroy(r.solver);
+    r.solver = NULL;
+    test_sweep sweep = test_sweep_begin(state);
+    tess_status status;
+    do {
+        tess_solver *solver = NULL;
+        status = tess_solver_create(r.plan, spec, &solver);
+        if (status == TESS_OK)
+            status = tess_solver_set_up(solver);
+        if (status == TESS_OK)
+            status = tess_solver_update(solver, NULL);
+        tess_solver_destroy(solver);
+    } while (test_sweep_goes_on(&sweep, status));
+    assert_true(sweep.failed > 50);
+    amg_run_close(test_ctx(state), &r);
+}

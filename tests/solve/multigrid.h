@@ -27,5 +27,7 @@ void amg_run_within(amg_run *r, const char *what, const char *spec, int64_t most
 /* Removes the couplings of about every fifth row. About every ninth of these rows becomes 0, with
  * its right-hand side. */
 void amg_run_isolate(tess_ctx *ctx, amg_run *r, uint64_t seed);
+/* Every allocation of set-up and new values fails once, and is reported. */
+void amg_run_sweep(void **state, const char *input, const char *spec);
 const tess_amg *amg_run_hierarchy(const amg_run *r);
 void amg_run_close(tess_ctx *ctx, amg_run *r);

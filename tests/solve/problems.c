@@ -140,6 +140,13 @@ void problem_close(problem *p)
     free(p->exact);
 }
 
+double *problem_zeros(int64_t count)
+{
+    double *x = test_vector(count, TESS_F64, 1);
+    memset(x, 0, (size_t)count * sizeof *x);
+    return x;
+}
+
 void dense_solve(double *A, int64_t n, const double *b, double *x)
 {
     memcpy(x, b, (size_t)n * sizeof *x);

@@ -1,5 +1,6 @@
 /* Detection over the whole collection gives what the index says of every matrix. It also gives
  * paper 004's Table 5, for the matrices that are in the collection or can be generated. */
+#include "support/collection.h"
 #include "support/support.h"
 
 #include <math.h>
@@ -142,15 +143,8 @@ static void detection_reproduces_table_5_of_paper_004(void **state)
 
 int main(void)
 {
-    const char *folder = getenv("TESSERA_MATRICES");
-    char path[4096];
-    snprintf(path, sizeof path, "%s/index.csv", folder ? folder : "");
-    FILE *index = fopen(path, "r");
-    if (!index) {
-        printf("skipped: no matrix collection at TESSERA_MATRICES=%s\n", folder ? folder : "");
-        return 77;
-    }
-    fclose(index);
+    if (!test_has_collection())
+        return TEST_SKIPPED;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(detection_reproduces_the_index),
         cmocka_unit_test(detection_reproduces_table_5_of_paper_004),

@@ -1,4 +1,5 @@
 /* Every matrix of the collection has the rows, columns and entries that its index says. */
+#include "support/collection.h"
 #include "support/support.h"
 
 #include <string.h>
@@ -47,15 +48,8 @@ static void collection_agrees_with_its_index(void **state)
 
 int main(void)
 {
-    const char *folder = getenv("TESSERA_MATRICES");
-    char path[4096];
-    snprintf(path, sizeof path, "%s/index.csv", folder ? folder : "");
-    FILE *index = fopen(path, "r");
-    if (!index) {
-        printf("skipped: no matrix collection at TESSERA_MATRICES=%s\n", folder ? folder : "");
-        return 77;
-    }
-    fclose(index);
+    if (!test_has_collection())
+        return TEST_SKIPPED;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(collection_agrees_with_its_index),
     };

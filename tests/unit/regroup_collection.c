@@ -1,6 +1,7 @@
 /* Real matrices with natural blocks, in a numbering by fields and in a random one: the blocks are
  * found again. */
 #include "hidden.h"
+#include "support/collection.h"
 
 #include "matrix/detect/regroup.h"
 
@@ -95,15 +96,8 @@ static void natural_blocks_are_found_again(void **state)
 
 int main(void)
 {
-    const char *folder = getenv("TESSERA_MATRICES");
-    char path[4096];
-    snprintf(path, sizeof path, "%s/index.csv", folder ? folder : "");
-    FILE *index = fopen(path, "r");
-    if (!index) {
-        printf("skipped: no matrix collection at TESSERA_MATRICES=%s\n", folder ? folder : "");
-        return 77;
-    }
-    fclose(index);
+    if (!test_has_collection())
+        return TEST_SKIPPED;
     const struct CMUnitTest tests[] = {cmocka_unit_test(natural_blocks_are_found_again)};
     return cmocka_run_group_tests(tests, test_setup, test_teardown);
 }
