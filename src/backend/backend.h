@@ -132,6 +132,10 @@ typedef struct tess_product {
     const char *format; /* candidates: of this format alone, where a backend can tell; or NULL */
 } tess_product;
 
+/* Runs a product once (plan/products.h). */
+typedef tess_status (*tess_product_fn)(tess_plan *plan, const tess_product *product, double alpha,
+                                       const void *x, double beta, void *y);
+
 /* Y = alpha A X + beta Y of k vectors, or its transpose of one. */
 typedef struct tess_part_product {
     bool transpose;
@@ -328,12 +332,14 @@ struct tess_backend {
      * device wants them, and writes each repetition's own time, transfers of host vectors not
      * counted, into seconds[0..reps-1]; with beta = 0 after one more that is not timed. x and y are
      * host arrays; y holds the result of the last repetition afterwards. NULL: the host's clock
-     * around each call. */
-    tess_status (*time_product)(tess_plan *plan, const tess_product *product, double alpha,
-                                const void *x, double beta, void *y, int reps, double *seconds);
+     * around each call. `run` is tess_product_run, handed in: plans call backends and not the other
+     * way round. */
+    tess_status (*time_product)(tess_plan *plan, tess_product_fn run, const tess_product *product,
+                                double alpha, const void *x, double beta, void *y, int reps,
+                                double *seconds);
 };
 
-/* ---- measure.c: the same for every backend, with the fallbacks described above ---- */
+/* ---- product.c: the same for every backend ---- */
 
 tess_status tess_candidates_add(tess_ctx *ctx, tess_candidates *list,
                                 const tess_candidate *candidate);
@@ -342,12 +348,6 @@ void tess_candidates_free(tess_ctx *ctx, tess_candidates *list);
 /* Called before these candidates are prepared one by one. */
 void tess_candidates_ahead(tess_device *device, const tess_matrix *A, const tess_candidate *items,
                            int64_t count);
-
-/* One product, through the public calls and their checks. */
-tess_status tess_product_run(tess_plan *plan, const tess_product *product, double alpha,
-                             const void *x, double beta, void *y);
-tess_status tess_product_time(tess_plan *plan, const tess_product *product, double alpha,
-                              const void *x, double beta, void *y, int reps, double *seconds);
 
 /* Numbers in -1..1, always the same. Zeros would take less power to multiply, and a GPU would run
  * faster on them. */

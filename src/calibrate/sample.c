@@ -1,5 +1,6 @@
 /* Measurements as the model is fitted to, and compared with: whole products and iterations. */
 #include "calibrate/calibrate.h"
+#include "plan/products.h"
 
 enum { RUNS_MAX = 128, RUNS_HOST = 31, ROUNDS = 9 };
 
