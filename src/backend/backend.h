@@ -81,7 +81,6 @@ typedef struct tess_candidate {
     char format[32];
     char kernel[64];
     char params[160]; /* "key=value,..." or "" */
-    bool regrouped;   /* bench: on a plan that permutes inside (plan/regrouped.h) */
 
     /* Filled by the backend's costs(), for the model: the kernel class whose curves apply ("":
      * none), the bytes that one product moves in this format, padding included, and the bytes that

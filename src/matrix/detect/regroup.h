@@ -63,10 +63,3 @@ double tess_regrouped_price(const tess_matrix *A, int32_t b, double blocks, tess
 /* About how many blocks of f x f there are when f fields are interleaved, from a sample of groups.
  * `marks` has P->cols columns. */
 double tess_sample_fields(const tess_pattern *P, int32_t f, tess_marks *marks);
-
-/* The order that interleaves `fields` equal fields. */
-void tess_interleave(int64_t rows, int32_t fields, int64_t *order);
-
-/* Blocks of b x b in that order. group_of is scratch of P->rows. */
-int64_t tess_count_regrouped(tess_ctx *ctx, const tess_pattern *P, const int64_t *order, int32_t b,
-                             int32_t *group_of, tess_marks *marks);
