@@ -10,6 +10,7 @@
  * walk lists the others. With values (of f64 scalars) both walks sum the rows as well, in one sum a
  * block column.
  */
+#include "core/instructions.h"
 #include "matrix/multiply.h"
 
 enum { BITS = 64, FEW = 12 };

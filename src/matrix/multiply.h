@@ -8,15 +8,6 @@
 
 #include "matrix/matrix.h"
 
-/* Copies for the wider vectors of newer processors, chosen when the library is loaded. A copy is
- * named by its instructions: one named by a processor (arch=) is taken on that processor alone. */
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
-    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define TESS_WIDE __attribute__((target_clones("avx512f", "avx2", "default")))
-#else
-#define TESS_WIDE
-#endif
-
 /* A matrix with the pattern of A B; its values are not set. */
 tess_status tess_multiply_pattern(tess_ctx *ctx, const tess_matrix *A, const tess_matrix *B,
                                   tess_matrix **out);

@@ -99,6 +99,8 @@ expect "tests/lint/exported_symbols.txt: tess_gone is defined nowhere"
 
 plant
 expect "" source.sh
+printf '#if defined(__x86_64__)\n#endif\n' >"$tree/src/low/low.inc"
+expect "src/low/low.inc:1:#if defined(__x86_64__)" source.sh
 for kind in c h inc inc.c def cu cuh; do
     plant
     awk 'BEGIN { for (i = 0; i < 400; i++) print "" }' >"$tree/src/low/long.$kind"
