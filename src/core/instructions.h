@@ -1,10 +1,11 @@
-/* The few instructions that are chosen outside the CPU backend: the code here cannot know src/cpu,
- * which stands above it, and is too small for kernels and a list of them. */
+/* The instructions that code below the CPU backend chooses. Such code cannot include src/cpu, and
+ * is not a kernel that a plan could choose. */
 #pragma once
 
-/* Copies of a function for the wider vectors of newer processors, chosen when the library is
- * loaded. For plain loops over blocks, which the compiler turns into vectors by itself. A copy is
- * named by its instructions: one named by a processor (arch=) is taken on that processor alone. */
+/* Compiles a function several times, also for the wider vectors of newer processors; the copy is
+ * chosen when the library is loaded. For plain loops over blocks, which the compiler makes vectors
+ * of. A copy is named by an instruction set, since one named by a processor (arch=) would be used
+ * on that processor only. */
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
     !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define TESS_WIDE __attribute__((target_clones("avx512f", "avx2", "default")))
@@ -12,13 +13,12 @@
 #define TESS_WIDE
 #endif
 
-/* For a thread that looks at a word again and again: leaves the core's other thread its share, and
- * memory its peace. C has no word for it. */
+/* For a thread that polls a word: it leaves more of the core to the core's other thread. */
 static inline void tess_pause(void)
 {
 #if defined(__x86_64__) || defined(__i386__)
     __builtin_ia32_pause();
 #elif defined(__aarch64__)
-    __asm__ volatile("isb"); /* some 10 ns; "yield" is nothing on most processors */
+    __asm__ volatile("isb"); /* some 10 ns; "yield" does nothing on most processors */
 #endif
 }

@@ -1,5 +1,5 @@
-/* Running and timing the products of a plan, for benchmarks and tuning: one entry for all backends,
- * with a fallback on the host's clock for those without timers of their own. */
+/* Runs and times the products of a plan, for benchmarks and tuning. Backends without a timer of
+ * their own are timed by the host's clock. */
 #include "plan/products.h"
 
 tess_status tess_product_run(tess_plan *plan, const tess_product *product, double alpha,
