@@ -16,6 +16,7 @@
 #include "format/fbcsr/fbcsr.h"
 #include "inspect/check.h"
 #include "plan/model/model.h"
+#include "plan/products.h"
 #include "plan/tuner.h"
 #include "plan/wisdom/wisdom.h"
 #include "ref/ref.h"

@@ -4,8 +4,9 @@
  *   same_bits kernels      prints the cases, one for every kernel that the revision lists for every
  *                          matrix: MATRIX TYPE FORMAT KERNEL PARAMS, "-" for no parameters
  *   same_bits run < CASES  prints hashes of y for each case by 1 and 2 threads: product, transposed
- *                          product, product with three vectors; then the history (%a) and a hash of
- *                          x for every method with every preconditioner
+ *                          product, product with three vectors
+ *   same_bits solvers      prints the specs of every method with every preconditioner
+ *   same_bits solve < SPECS  prints the history (%a) and a hash of x for each spec
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -175,26 +176,26 @@ static void solve(int threads, const char *matrix, const char *type, const char 
     tess_ctx_destroy(ctx);
 }
 
+/* Every method with every preconditioner that the revision lists, and with some options. */
+static void list_solvers(void)
+{
+    static const char *const options[] = {"ilu0,schedule=levels", "ssor,schedule=colours",
+                                          "bjacobi,inner=f32", "ilu0,schedule=domains"};
+    const char *method, *pc;
+    for (int m = 0; (method = tess_solve_method_name(m)); m++) {
+        for (int i = 0; (pc = tess_solve_pc_name(i)); i++)
+            printf("%s:max=40,tol=1e-10,pc=%s\n", method, pc);
+        for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+            printf("%s:max=40,tol=1e-10,pc=%s\n", method, options[i]);
+    }
+}
+
 static void run_solvers(void)
 {
-    static const char *const methods[] = {"cg", "cg_single", "bicg", "bicgstab", "gmres", "fgmres"};
-    static const char *const pcs[] = {"none",
-                                      "jacobi",
-                                      "bjacobi",
-                                      "ssor",
-                                      "ilu0",
-                                      "ic0",
-                                      "ilu0,schedule=levels",
-                                      "ssor,schedule=colours",
-                                      "bjacobi,inner=f32",
-                                      "ilu0,schedule=domains"};
-    enum { METHODS = sizeof methods / sizeof *methods, PCS = sizeof pcs / sizeof *pcs };
-    for (int i = 0; i < METHODS * PCS * 8; i++) {
-        char spec[NAME];
-        snprintf(spec, sizeof spec, "%s:max=40,tol=1e-10,pc=%s", methods[i / 8 % METHODS],
-                 pcs[i / 8 / METHODS]);
-        solve(1 + i % 2, i / 2 % 2 ? general : symmetric, i / 4 % 2 ? "f32" : "f64", spec);
-    }
+    char spec[NAME];
+    while (scanf("%255s", spec) == 1)
+        for (int i = 0; i < 8; i++)
+            solve(1 + i % 2, i / 2 % 2 ? general : symmetric, i / 4 % 2 ? "f32" : "f64", spec);
 }
 
 int main(int argc, char **argv)
@@ -203,9 +204,12 @@ int main(int argc, char **argv)
         list_kernels();
     } else if (argc == 2 && strcmp(argv[1], "run") == 0) {
         run_kernels();
+    } else if (argc == 2 && strcmp(argv[1], "solvers") == 0) {
+        list_solvers();
+    } else if (argc == 2 && strcmp(argv[1], "solve") == 0) {
         run_solvers();
     } else {
-        fprintf(stderr, "usage: same_bits kernels | same_bits run < CASES\n");
+        fprintf(stderr, "usage: same_bits kernels | run < CASES | solvers | solve < SPECS\n");
         return 2;
     }
     return fflush(stdout) != 0;

@@ -113,7 +113,7 @@ static void run(tess_plan *plan, const tess_pc *pc, const char *text, vectors *v
     const double us = time_apply(factors, r, z);
     check(ctx, tess_device_copy_from(device, v->z, v->device_z, v->bytes));
     const double bytes =
-        tess_cuda_factors_bytes(factors) + 2 * (double)plan->matrix->rows * (double)sizeof(double);
+        pc->ops->bytes(pc) + 2 * (double)plan->matrix->rows * (double)sizeof(double);
     printf(
         "  %-28s %9.1f us  %6.1f GB/s  %5.1f %% of read  %5.2f SpMV  %4lld launches  error %.1e  "
         "create %.2f s, update %.2f s\n",

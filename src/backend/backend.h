@@ -80,7 +80,6 @@ typedef struct tess_candidate {
     char format[32];
     char kernel[64];
     char params[160]; /* "key=value,..." or "" */
-    bool regrouped;   /* bench: on a regrouped plan (plan/regrouped.h) */
 
     /* By the backend's costs(), for the model: the kernel class whose curves apply ("": none); the
      * bytes that one product moves in this format, padding included; the bytes that the plan keeps
@@ -130,6 +129,10 @@ typedef struct tess_product {
     bool shapes;            /* candidates: also fbcsr, which needs a search of the pattern */
     const char *format;     /* candidates: if possible only of this format; or NULL */
 } tess_product;
+
+/* Runs a product once (plan/products.h). */
+typedef tess_status (*tess_product_fn)(tess_plan *plan, const tess_product *product, double alpha,
+                                       const void *x, double beta, void *y);
 
 /* Y = alpha A X + beta Y for k vectors, or the transposed product for one vector. */
 typedef struct tess_part_product {
@@ -328,12 +331,13 @@ struct tess_backend {
      * memory, and writes the time of each repetition to seconds[0..reps-1], without transfers of
      * host vectors. With beta = 0 one run that is not timed comes first. x and y are host arrays; y
      * holds the result of the last repetition afterwards. NULL: the host's clock around each
-     * call. */
-    tess_status (*time_product)(tess_plan *plan, const tess_product *product, double alpha,
-                                const void *x, double beta, void *y, int reps, double *seconds);
+     * call. `run` is tess_product_run, handed in, as backends do not call plans. */
+    tess_status (*time_product)(tess_plan *plan, tess_product_fn run, const tess_product *product,
+                                double alpha, const void *x, double beta, void *y, int reps,
+                                double *seconds);
 };
 
-/* ---- measure.c: for every backend, with the fallbacks described above ---- */
+/* ---- product.c: for every backend ---- */
 
 tess_status tess_candidates_add(tess_ctx *ctx, tess_candidates *list,
                                 const tess_candidate *candidate);
@@ -342,12 +346,6 @@ void tess_candidates_free(tess_ctx *ctx, tess_candidates *list);
 /* Calls prepare_ahead for candidates that are about to be prepared one by one. */
 void tess_candidates_ahead(tess_device *device, const tess_matrix *A, const tess_candidate *items,
                            int64_t count);
-
-/* Runs one product through the public calls, with their checks. */
-tess_status tess_product_run(tess_plan *plan, const tess_product *product, double alpha,
-                             const void *x, double beta, void *y);
-tess_status tess_product_time(tess_plan *plan, const tess_product *product, double alpha,
-                              const void *x, double beta, void *y, int reps, double *seconds);
 
 /* Fills x with numbers in -1..1, always the same. Not with zeros: multiplying zeros takes less
  * power, so a GPU runs faster. */

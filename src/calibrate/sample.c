@@ -1,6 +1,7 @@
 /* The measurements to which the model is fitted, and with which it is compared: whole products and
  * iterations. */
 #include "calibrate/calibrate.h"
+#include "plan/products.h"
 
 enum { RUNS_MAX = 128, RUNS_HOST = 31, ROUNDS = 9 };
 

@@ -205,6 +205,12 @@ static inline size_t tess_type_size(tess_type type)
     return type == TESS_F64 ? 8 : type == TESS_F32 ? 4 : type == TESS_C64 ? 16 : 8;
 }
 
+/* Bytes of a dense block. */
+static inline size_t tess_block_bytes(int64_t height, int64_t width, tess_type type)
+{
+    return (size_t)height * (size_t)width * tess_type_size(type);
+}
+
 /* Scalar i of an array of reals, whatever the precision. */
 static inline double tess_get(const void *array, tess_type type, int64_t i)
 {

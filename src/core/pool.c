@@ -16,6 +16,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 
+#include "core/instructions.h"
 #include "core/sleep.h"
 #include "core/threads.h"
 
@@ -46,28 +47,19 @@ struct tess_pool {
     _Alignas(128) _Atomic double crowded_until;
 };
 
-static void pause_thread(void)
-{
-#if defined(__x86_64__) || defined(__i386__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    __asm__ volatile("isb"); /* some 10 ns; "yield" does nothing on most processors */
-#endif
-}
-
 /* Polls until the word is no longer `value`. Returns false when it still is after the time to
  * poll. */
 static bool look(struct tess_pool *pool, const tess_word *word, unsigned value)
 {
     enum { LOOKS = 16 }; /* between two readings of the clock */
-    for (int i = 0; i < LOOKS; i++, pause_thread())
+    for (int i = 0; i < LOOKS; i++, tess_pause())
         if (atomic_load_explicit(&word->value, memory_order_acquire) != value)
             return true;
     const double begin = tess_seconds();
     const bool crowded = begin < atomic_load_explicit(&pool->crowded_until, memory_order_relaxed);
     const double end = begin + (crowded ? LOOK_CROWDED : LOOK);
     for (double then = begin, now; then < end; then = now) {
-        for (int i = 0; i < LOOKS; i++, pause_thread())
+        for (int i = 0; i < LOOKS; i++, tess_pause())
             if (atomic_load_explicit(&word->value, memory_order_acquire) != value)
                 return true;
         now = tess_seconds();

@@ -38,7 +38,7 @@ tess_status tess_part_builder_create(tess_ctx *ctx, const tess_comm *comm, tess_
     b->comm = *comm;
     b->type = type;
     b->block = block;
-    b->block_bytes = (size_t)block * (size_t)block * tess_type_size(type);
+    b->block_bytes = tess_block_bytes(block, block, type);
     b->rows = rows;
     b->all_rows = sizes->row_ends[comm->size - 1];
     memcpy(b->firsts, sizes->firsts, (size_t)(comm->size + 1) * sizeof *b->firsts);

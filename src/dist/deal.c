@@ -57,7 +57,7 @@ static void whole_free(tess_ctx *ctx, const tess_matrix *A, deal_whole *w)
 
 static size_t block_bytes(const tess_matrix *A)
 {
-    return (size_t)A->block_height * (size_t)A->block_width * tess_type_size(A->type);
+    return tess_block_bytes(A->block_height, A->block_width, A->type);
 }
 
 /* Writes A's blocks in the order of the parts, with columns numbered in that order. */

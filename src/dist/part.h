@@ -76,7 +76,7 @@ static inline int64_t tess_part_first_row(const tess_part *part, int rank)
 
 static inline size_t tess_part_block_bytes(const tess_part *part)
 {
-    return (size_t)part->block * (size_t)part->block * tess_type_size(part->type);
+    return tess_block_bytes(part->block, part->block, part->type);
 }
 
 /* The part that has a block row, where part r begins with firsts[r]. */

@@ -263,7 +263,7 @@ static tess_status update_one(void *user, int rank)
 {
     const product *c = user;
     const tess_matrix *A = c->p->A;
-    const size_t bytes = (size_t)A->block_height * (size_t)A->block_width * tess_type_size(A->type);
+    const size_t bytes = tess_block_bytes(A->block_height, A->block_width, A->type);
     int64_t at = c->p->rows ? A->row_offsets[c->p->firsts[rank]] : 0;
     for (int r = 0; r < rank && !c->p->rows; r++)
         at += c->p->part[r]->entries;

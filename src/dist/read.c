@@ -84,7 +84,7 @@ static tess_status read_elements(const part_file *f, int section, int64_t first,
 
 static int64_t block_bytes(const part_file *f)
 {
-    return (int64_t)tess_type_size(f->head->type) * f->head->block_height * f->head->block_width;
+    return (int64_t)tess_block_bytes(f->head->block_height, f->head->block_width, f->head->type);
 }
 
 static tess_status read_rows(part_file *f)

@@ -30,8 +30,6 @@ void tess_segments_free(tess_ctx *ctx, tess_segments *s);
 /* Segments of one part, and of all parts before it. */
 int64_t tess_segments_on(const tess_segments *s, int size, int rank);
 int64_t tess_segments_before(const tess_segments *s, int size, int rank);
-/* Returns the number of blocks of a segment, which begin with block *begin of its row. */
-int64_t tess_segment_blocks(const tess_segments *s, int64_t segment, int64_t *begin);
 
 /* Sends every segment's blocks from the owner of its row to the part that computes with it; `out`
  * has this part's segments as rows. Collective. */

@@ -17,7 +17,8 @@ int64_t tess_segments_before(const tess_segments *s, int size, int rank)
     return s->count / size * rank + tess_min(s->count % size, rank);
 }
 
-int64_t tess_segment_blocks(const tess_segments *s, int64_t segment, int64_t *begin)
+/* Returns the number of blocks of a segment, which begin with block *begin of its row. */
+static int64_t segment_blocks(const tess_segments *s, int64_t segment, int64_t *begin)
 {
     const int64_t row = s->row_of[segment], piece = segment - s->firsts[row];
     *begin = piece * s->lambda;
@@ -72,10 +73,10 @@ static void sort_segments(tess_segments *s, int64_t longest, int64_t *next)
         for (int64_t k = s->firsts[i]; k < s->firsts[i + 1]; k++)
             s->row_of[k] = i;
     for (int64_t k = 0; k < s->count; k++)
-        next[longest - tess_segment_blocks(s, k, &begin) + 1]++;
+        next[longest - segment_blocks(s, k, &begin) + 1]++;
     tess_counts_to_offsets(next, longest + 1);
     for (int64_t k = 0; k < s->count; k++)
-        s->sorted[next[longest - tess_segment_blocks(s, k, &begin)]++] = k;
+        s->sorted[next[longest - segment_blocks(s, k, &begin)]++] = k;
 }
 
 static tess_status sort(tess_ctx *ctx, int size, tess_segments *s)
@@ -138,7 +139,7 @@ static void count_blocks(const tess_part *part, const tess_segments *s, deal_buf
     const int size = part->comm.size, me = part->comm.rank;
     for (int64_t n = 0; n < s->count; n++) {
         int64_t begin;
-        const int64_t blocks = tess_segment_blocks(s, s->sorted[n], &begin);
+        const int64_t blocks = segment_blocks(s, s->sorted[n], &begin);
         const int from = owner_of(part, s, s->sorted[n]), to = (int)(n % size);
         if (from == me)
             d->out_firsts[to + 1] += blocks;
@@ -178,7 +179,7 @@ static void pack(const tess_part *part, const tess_segments *s, const tess_form_
         const int64_t row = s->row_of[s->sorted[n]] - part->firsts[me];
         if (row < 0 || row >= mine->block_rows)
             continue;
-        const int64_t blocks = tess_segment_blocks(s, s->sorted[n], &begin);
+        const int64_t blocks = segment_blocks(s, s->sorted[n], &begin);
         const int64_t from = mine->row_offsets[row] + begin, to = d->out_next[n % size];
         d->out_next[n % size] += blocks;
         if (blocks == 0)
@@ -211,7 +212,7 @@ static tess_status unpack(const tess_part *part, const tess_segments *s, deal_bu
     for (int64_t i = 0; i < rows->block_rows; i++) {
         int64_t begin;
         const int64_t segment = s->sorted[i * size + me];
-        const int64_t blocks = tess_segment_blocks(s, segment, &begin);
+        const int64_t blocks = segment_blocks(s, segment, &begin);
         int64_t *next = &d->in_next[owner_of(part, s, segment)];
         if (blocks > 0) {
             memcpy(rows->columns + at, d->in_columns + *next,

@@ -43,7 +43,7 @@ static int64_t place_of(const tess_interleaved *I, int64_t g, int32_t l, int64_t
 static void move_values(void *interleaved, const void *bsr, int64_t g)
 {
     const tess_interleaved *I = interleaved;
-    size_t bytes = (size_t)I->block_height * (size_t)I->block_width * tess_type_size(I->type);
+    size_t bytes = tess_block_bytes(I->block_height, I->block_width, I->type);
     for (int32_t l = 0; l < I->options.lines; l++) {
         int32_t row = I->targets[g * I->options.lines + l];
         int64_t length = row >= 0 ? length_of(I, row) : 0;
@@ -74,7 +74,7 @@ static void fill_group(void *interleaved, const void *matrix, int64_t g)
     const tess_interleaved *I = interleaved;
     const tess_matrix *A = matrix;
     const size_t step = (size_t)I->options.lines * (size_t)I->options.blocks *
-                        (size_t)(I->block_height * I->block_width) * tess_type_size(I->type);
+                        tess_block_bytes(I->block_height, I->block_width, I->type);
     fill_columns(A, I, g);
     memset((char *)I->values + (size_t)I->offsets[g] * step, 0,
            (size_t)(I->offsets[g + 1] - I->offsets[g]) * step);

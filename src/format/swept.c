@@ -301,8 +301,7 @@ static void fill_chunk(void *swept, const void *matrix, int64_t c)
 {
     const tess_swept *S = swept;
     const tess_matrix *A = matrix;
-    const size_t step =
-        (size_t)LANES * (size_t)(S->block_height * S->block_width) * tess_type_size(S->type);
+    const size_t step = (size_t)LANES * tess_block_bytes(S->block_height, S->block_width, S->type);
     fill_words(A, S, c);
     memset((char *)S->values + (size_t)chunk_step(S, c) * step, 0,
            (size_t)(chunk_step(S, c + 1) - chunk_step(S, c)) * step);

@@ -140,6 +140,6 @@ void tess_symmetric_lanes_destroy(tess_symmetric_lanes *S)
 
 int64_t tess_symmetric_lanes_bytes(const tess_symmetric_lanes *S, tess_type type)
 {
-    int64_t block = (int64_t)S->block_size * S->block_size * (int64_t)tess_type_size(type);
+    int64_t block = (int64_t)tess_block_bytes(S->block_size, S->block_size, type);
     return S->slots * (4 + S->lanes * block) + 8 * (S->groups + 1);
 }

@@ -2,6 +2,7 @@
 #include "inspect/inspect.h"
 #include "plan/model/blocking.h"
 #include "plan/model/model.h"
+#include "plan/products.h"
 #include "plan/regrouped.h"
 
 static const tess_product spmv = {.kind = TESS_PRODUCT_SPMV};

@@ -26,7 +26,7 @@ tess_status tess_builder_create(tess_ctx *ctx, tess_type type, int64_t rows, int
         tess_matrix_head(ctx, type, rows, cols, block_height, block_width, 0, &builder->pattern));
     TESS_TRY_CLEAN(TESS_CALLOC(ctx, inserters, &builder->inserter));
     builder->inserters = inserters;
-    builder->block_bytes = (size_t)block_height * (size_t)block_width * tess_type_size(type);
+    builder->block_bytes = tess_block_bytes(block_height, block_width, type);
     builder->chunk_blocks = CHUNK_BYTES / (int64_t)(16 + builder->block_bytes) + 1;
     for (int id = 0; id < inserters; id++) {
         builder->inserter[id].ctx = *ctx;

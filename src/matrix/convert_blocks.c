@@ -72,8 +72,8 @@ static void convert_share(void *arg, int t)
         fill_blocks(A, B, first, last, cursors, sizeof(tess_complex));
 }
 
-static tess_status convert(tess_ctx *ctx, const tess_matrix *A, int32_t r, int32_t c,
-                           tess_matrix **out)
+tess_status tess_matrix_convert_blocks(tess_ctx *ctx, const tess_matrix *A, int32_t r, int32_t c,
+                                       tess_matrix **out)
 {
     tess_matrix *B;
     tess_cursor *cursors = NULL;
@@ -92,21 +92,4 @@ static tess_status convert(tess_ctx *ctx, const tess_matrix *A, int32_t r, int32
 cleanup:
     tess_free(ctx, cursors);
     return TESS_DELIVER(status, B, tess_matrix_destroy, out);
-}
-
-tess_status tess_matrix_to_blocks(tess_ctx *ctx, const tess_matrix *A,
-                                  const tess_blocking *blocking, tess_matrix **out)
-{
-    TESS_NEED(ctx, ctx && A && out);
-    if (!blocking || (blocking->rows == 0 && blocking->cols == 0)) {
-        tess_detection *found;
-        TESS_TRY(tess_detect(ctx, A, NULL, &found));
-        int32_t r = found->recommended.rows, c = found->recommended.cols;
-        tess_detection_destroy(found);
-        return convert(ctx, A, r, c, out);
-    }
-    if (blocking->rows < 1 || blocking->cols < 1)
-        return tess_fail(ctx, TESS_ERR_ARGUMENT, "blocks of %d x %d are outside 1..%d",
-                         (int)blocking->rows, (int)blocking->cols, TESS_BLOCK_MAX);
-    return convert(ctx, A, blocking->rows, blocking->cols, out);
 }

@@ -37,7 +37,7 @@ tess_status tess_matrix_diagonal_blocks(tess_ctx *ctx, const tess_matrix *A, voi
     const int64_t count = tess_min(A->block_rows, A->block_cols);
     if (!blocks && count > 0)
         return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_matrix_diagonal_blocks: blocks is NULL");
-    size_t bytes = (size_t)A->block_height * (size_t)A->block_width * tess_type_size(A->type);
+    size_t bytes = tess_block_bytes(A->block_height, A->block_width, A->type);
     const int64_t absent =
         tess_reduce(ctx, count, TESS_SUM, copy_diagonal, &(struct copy_diagonal){A, blocks, bytes});
     if (missing)

@@ -67,7 +67,7 @@ static void take_block(const row_work *work, int64_t k, int64_t position, bool a
     const tess_row_source *source = work->source;
     const tess_matrix *A = work->A;
     int32_t r = A->block_height, c = A->block_width;
-    size_t size = tess_type_size(A->type), bytes = (size_t)r * (size_t)c * size;
+    const size_t bytes = tess_block_bytes(r, c, A->type);
     char *to = (char *)A->values + (size_t)k * bytes;
     if (!source->values) {
         memset(to, 0, bytes);
@@ -172,7 +172,7 @@ tess_status tess_matrix_take_rows(tess_ctx *ctx, const tess_matrix *A, int64_t f
                                   tess_matrix **out)
 {
     const int64_t at = A->row_offsets[first], height = A->block_height;
-    const size_t bytes = (size_t)(height * A->block_width) * tess_type_size(A->type);
+    const size_t bytes = tess_block_bytes(height, A->block_width, A->type);
     int64_t *offsets;
     TESS_TRY(TESS_ALLOC(ctx, end - first + 1, &offsets));
     for (int64_t i = first; i <= end; i++)

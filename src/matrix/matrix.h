@@ -39,6 +39,10 @@ tess_status tess_matrix_head(tess_ctx *ctx, tess_type type, int64_t rows, int64_
                              int32_t block_height, int32_t block_width, int64_t blocks,
                              tess_matrix **out);
 
+/* convert_blocks.c: A in blocks of r x c. */
+tess_status tess_matrix_convert_blocks(tess_ctx *ctx, const tess_matrix *A, int32_t r, int32_t c,
+                                       tess_matrix **out);
+
 /* A matrix with uninitialised columns and values and all-zero row_offsets, arrays owned. */
 tess_status tess_matrix_allocate(tess_ctx *ctx, tess_type type, int64_t rows, int64_t cols,
                                  int32_t block_height, int32_t block_width, int64_t blocks,

@@ -11,6 +11,7 @@
  * buffer is full. A second walk lists the columns of the other rows. With values (of f64 scalars)
  * the walk that lists a row also sums it, with one sum per column.
  */
+#include "core/instructions.h"
 #include "matrix/multiply.h"
 
 enum { BITS = 64, FEW = 12 };

@@ -8,16 +8,6 @@
 
 #include "matrix/matrix.h"
 
-/* Compiles a function several times, also for the wider vectors of newer processors; the copy is
- * chosen when the library is loaded. A copy is named by an instruction set, since one named by a
- * processor (arch=) would be used on that processor only. */
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
-    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define TESS_WIDE __attribute__((target_clones("avx512f", "avx2", "default")))
-#else
-#define TESS_WIDE
-#endif
-
 /* A matrix with the pattern of A B, without values. */
 tess_status tess_multiply_pattern(tess_ctx *ctx, const tess_matrix *A, const tess_matrix *B,
                                   tess_matrix **out);

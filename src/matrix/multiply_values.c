@@ -8,6 +8,7 @@
  *
  * Scalars (1 x 1 blocks) are summed in a dense row, which needs no list of places.
  */
+#include "core/instructions.h"
 #include "matrix/multiply.h"
 
 #define real double

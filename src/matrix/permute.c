@@ -40,7 +40,7 @@ static tess_status check(tess_ctx *ctx, const tess_matrix *A, const int64_t *per
 static void permute_row(const tess_matrix *A, tess_matrix *B, int64_t row, int64_t old,
                         const int64_t *inverse, tess_sort_key *keys, tess_sort_key *scratch)
 {
-    size_t bytes = (size_t)A->block_height * (size_t)A->block_width * tess_type_size(A->type);
+    size_t bytes = tess_block_bytes(A->block_height, A->block_width, A->type);
     int64_t count = A->row_offsets[old + 1] - A->row_offsets[old];
     for (int64_t i = 0; i < count; i++) {
         int64_t k = A->row_offsets[old] + i;

@@ -55,7 +55,7 @@ static void place_blocks(void *arg, tess_range rows)
     const tess_matrix *A = job->A, *B = job->B;
     int64_t *next = job->next + rows.share * A->block_cols;
     int32_t r = A->block_height, c = A->block_width;
-    size_t size = tess_type_size(A->type), bytes = (size_t)r * (size_t)c * size;
+    size_t size = tess_type_size(A->type), bytes = tess_block_bytes(r, c, A->type);
     for (int64_t i = rows.first; i < rows.last; i++) {
         for (int64_t k = A->row_offsets[i]; k < A->row_offsets[i + 1]; k++) {
             int64_t to = B->row_offsets[A->columns[k]] + next[A->columns[k]]++;

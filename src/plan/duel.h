@@ -1,7 +1,7 @@
 /* One duel of a search: champion and challenger, timed in turn on the same vectors. */
 #pragma once
 
-#include "plan/tuner.h"
+#include "plan/products.h"
 
 /* Runs of one side that count, in two batches. */
 enum { TESS_DUEL_RUNS = 6 };

@@ -11,6 +11,7 @@
 
 #include "matrix/detect/regroup.h"
 #include "plan/model/model.h"
+#include "plan/products.h"
 
 /* The most that a regrouped plan may be predicted to take to be tried, as a share of the time of A
  * as it is: it needs a second copy of the matrix, and detection takes as long as many products. */

@@ -4,40 +4,59 @@
 # bench/internal.h. With BUILD, the shared library exports every function that the command's objects
 # call. First the script checks that it finds a planted include.
 set -eu
+lint=$(cd "$(dirname "$0")" && pwd)
 complaints=$(mktemp)
 planted=$(mktemp -d)
 trap 'rm -rf "$complaints" "$planted"' EXIT
 
-# includes DIRECTORY...: "FILE HEADER" for every #include "HEADER".
-includes() {
-    find "$@" -name '*.[ch]' | sort | while read -r file; do
-        sed -n 's/^#include "\(.*\)"$/\1/p' "$file" | while read -r header; do
-            echo "$file $header"
-        done
-    done
-}
-
-# check ROOT: prints one line for each include that is not allowed.
+# check ROOT: prints one line for each include that is not allowed, in sources of every kind.
 check() {
-    (cd "$1" && includes tools/tessera bench) | while read -r file header; do
-        here=$(dirname "$file")
-        case $file:$header in
-        bench/internal.h:* | bench/*:tessera/tessera.h | bench/*:tessera/tessera_mpi.h | bench/*:support/*) continue ;;
-        *bench*:*bench/internal.h | bench/*:*internal.h) continue ;;
-        */bench_*:../../bench/peers/*) continue ;;
-        esac
-        [ -f "$1/$here/$header" ] || echo "$file includes $header"
-        case $file:$header in
-        tools/*bench*:*) ;;
-        tools/*:*bench*) echo "$file includes $header" ;;
-        esac
-    done
+    (
+        cd "$1"
+        find tools bench src include tests -type f | sort >"$planted/files"
+        find tools bench -type f ! -name '*.json' ! -name '*.py' ! -name '*.md' ! -name '*.sh' \
+            -exec grep -IH '^[[:space:]]*#[[:space:]]*include' {} + | sort >"$planted/includes" || true
+        awk -f "$lint/client.awk" "$planted/files" "$planted/includes"
+    )
 }
 
-mkdir -p "$planted/tools/tessera" "$planted/bench"
-echo '#include "core/core.h"' >"$planted/tools/tessera/cmd_planted.c"
-echo '#include "cuda/plan/plan.h"' >"$planted/bench/planted.c"
-[ "$(check "$planted" | wc -l)" = 2 ] || { echo "planted includes were not noticed"; exit 1; }
+tree=$planted/tree
+mkdir -p "$tree/tools/tessera" "$tree/bench/peers" "$tree/src/core" "$tree/src/cuda/plan" "$tree/include/tessera" \
+    "$tree/tests/support"
+touch "$tree/src/core/core.h" "$tree/src/cuda/plan/plan.h" "$tree/include/tessera/tessera.h" \
+    "$tree/tests/support/inverse.h" "$tree/tools/tessera/command.h" "$tree/bench/peers/peer.h"
+echo '#include "core/core.h"' >"$tree/bench/internal.h"
+printf '#include <stdio.h>\n#include <tessera/tessera.h>\n#include "command.h"\n' >"$tree/tools/tessera/cmd_sound.c"
+printf '#include "../../bench/internal.h"\n' >"$tree/tools/tessera/bench.h"
+printf '#include "../internal.h"\n#include "peer.h"\n#include "support/inverse.h"\n' >"$tree/bench/peers/sound.cpp"
+said=$(check "$tree")
+[ -z "$said" ] || { echo "a sound tree: $said"; exit 1; }
+
+plant() { # FILE INCLUDE: is noticed, and nothing else is
+    for kind in c h cpp hpp cu cuh inc def; do
+        echo "$2" >"$tree/$1.$kind"
+        said=$(check "$tree")
+        rm "$tree/$1.$kind"
+        case $said in
+        *"
+"*) ;;
+        "$1.$kind includes "*) continue ;;
+        esac
+        echo "$1.$kind with $2 was not noticed alone: $said"
+        exit 1
+    done
+}
+for header in '"core/core.h"' '<core/core.h>' '"../../src/core/core.h"' '<../../src/core/core.h>' \
+    '"./../tessera/../../src/core/core.h"' '"../../bench/internal.h"' '"../../bench/peers/peer.h"' '"bench.h"' \
+    '"../../tests/support/inverse.h"' '"support/inverse.h"' '"gone.h"' HEADER; do
+    plant tools/tessera/planted "#include $header"
+done
+plant tools/tessera/planted '  #  include "core/core.h"'
+for header in '"cuda/plan/plan.h"' '<cuda/plan/plan.h>' '"../src/cuda/plan/plan.h"' \
+    '"../tests/support/inverse.h"' '"../../tree/src/core/core.h"' HEADER; do
+    plant bench/planted "#include $header"
+done
+plant tools/tessera/bench_planted '#include "core/core.h"'
 
 check . >"$complaints"
 if [ $# -gt 0 ]; then

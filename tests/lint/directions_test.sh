@@ -52,9 +52,55 @@ expect "tests/lint/directions.txt:4: high/device has no sources"
 plant # a path from somewhere else
 printf '#include "low.h"\n' >"$tree/src/high/local.c"
 expect 'src/high/local.c:1: "low.h" is no file of src/'
+for kind in c h inc inc.c def cu cuh; do # by its name in angle brackets, or behind a macro
+    plant
+    printf '#include <high/high.h>\n' >"$tree/src/low/upward.$kind"
+    expect "src/low/upward.$kind:1: <high/high.h> is a file of src/"
+    plant
+    printf '#define HEADER "high/high.h"\n#include HEADER\n' >"$tree/src/low/upward.$kind"
+    expect "src/low/upward.$kind:2: an include that names no file"
+done
+
+plant_calls() { # as above, with a function each that tessera.h might declare
+    plant
+    printf 'tess_status tess_low(void *x)\n{\n    return 0;\n}\n' >"$tree/src/low/low.c"
+    printf 'tess_status tess_high(void *x,\n                      int y)\n{\n    return tess_low(x);\n}\n' \
+        >"$tree/src/high/high.c"
+}
+plant_calls
+cat >>"$tree/src/low/low.c" <<'END'
+/* tess_high is spoken of "here */
+static const char text[] = "tess_high \" tess_high"; // tess_high
+static const char quote = '"', slash = '/'; /*
+tess_high */ tess_status tess_high_one(void);
+END
+expect ""
+for kind in c h inc inc.c def cu cuh; do # a call upwards without an include, in every kind of file
+    plant_calls
+    printf 'static int f(void)\n{\n    /* " */ return tess_high(0, \047"\047);\n}\n' >"$tree/src/low/upward.$kind"
+    expect "src/low/upward.$kind:3: low -> high is not allowed: tess_high"
+done
+plant_calls # an address is as good as a call
+printf 'const table t = {.run = tess_high};\n' >"$tree/src/low/table.c"
+expect "src/low/table.c:1: low -> high is not allowed: tess_high"
+plant_calls # the result's type on a line of its own, behind a table
+printf 'static const int names[] = {\n    1,\n};\nconst char *\ntess_late(int x)\n{\n}\n' >"$tree/src/high/late.c"
+printf 'int x = tess_late(1);\n' >"$tree/src/low/table.c"
+expect "src/low/table.c:1: low -> high is not allowed: tess_late"
+plant_calls # a declaration defines nothing, nor does a static function
+printf 'tess_status tess_high(void *x, int y);\nstatic int tess_low(void)\n{\n}\n' >"$tree/src/high/more.c"
+expect ""
+plant_calls
+printf 'tess_status tess_high(void *x)\n{\n}\n' >"$tree/src/low/twice.c"
+expect "tess_high is defined in high as well"
+plant_calls # an exported function of which this test knows no home
+printf 'tess_low\ntess_gone\ntess_mpi_comm\n' >"$tree/tests/lint/exported_symbols.txt"
+expect "tests/lint/exported_symbols.txt: tess_gone is defined nowhere"
 
 plant
 expect "" source.sh
+printf '#if defined(__x86_64__)\n#endif\n' >"$tree/src/low/low.inc"
+expect "src/low/low.inc:1:#if defined(__x86_64__)" source.sh
 for kind in c h inc inc.c def cu cuh; do
     plant
     awk 'BEGIN { for (i = 0; i < 400; i++) print "" }' >"$tree/src/low/long.$kind"

@@ -24,6 +24,10 @@ for file in $(find src -name '*.c'); do
     esac
 done | complain "sources that no CMakeLists.txt and no list names"
 
+grep -rnE '__x86_64__|__i386__|__aarch64__|__builtin_ia32|target_clones|__asm__|immintrin\.h|arm_[a-z]+\.h' \
+    src --include='*.[ch]' --include='*.inc' | grep -vE '^src/(cpu/|core/cpu_id\.c:|core/instructions\.h:)' |
+    complain "instruction sets are named in src/cpu, or in src/core/instructions.h with the reason"
+
 # The public header is one file on purpose, and not among these.
 find src tools examples tests bench mpi petsc -type f \( -name '*.[ch]' -o -name '*.inc' -o -name '*.def' -o -name '*.cu' -o \
     -name '*.cuh' \) -exec wc -l {} + | awk '$2 != "total" && $1 >= 400 { print $2 ": " $1 " lines" }' | sort |

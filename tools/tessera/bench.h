@@ -90,6 +90,7 @@ typedef struct bench_result {
     tess_candidate candidate; /* as the plan chose it; for a peer, kernel = its storage */
     char peer[64];            /* "petsc", "" for our own */
     char version[64];         /* of the peer */
+    bool regrouped;           /* on a plan that permutes inside */
     bool first;               /* what a plan would choose by itself */
     int threads;              /* 0: the device has no threads */
     double seconds;           /* median of one product */

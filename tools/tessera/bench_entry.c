@@ -152,10 +152,10 @@ tess_status bench_entry_make(bench_session *s, const tess_candidate *candidate, 
                                  .kernel = candidate->kernel[0] ? candidate->kernel : NULL,
                                  .params = candidate->params[0] ? candidate->params : NULL,
                                  .regroup =
-                                     candidate->regrouped ? TESS_REGROUP_ON : TESS_REGROUP_OFF};
+                                     e->result->regrouped ? TESS_REGROUP_ON : TESS_REGROUP_OFF};
     e->result->candidate = *candidate;
     tess_status status = /* new values need a plan's own copy */
-        s->options->update || candidate->regrouped
+        s->options->update || e->result->regrouped
             ? tess_plan_create(s->ctx, s->A, s->device, &options, &e->plan)
             : tess_plan_create_shared(s->ctx, s->A, s->device, &options, &e->plan);
     if (status == TESS_ERR_MEMORY)

@@ -54,7 +54,7 @@ static json_t *result_json(const char *device, const tess_matrix *A, const bench
         number_or_null(1e-9 * report->flops / r->seconds, timed), "error",
         number_or_null(r->error, judged), "peer", r->peer[0] ? json_string(r->peer) : json_null(),
         "peer_version", r->version, "default", r->first, "outcome", outcomes[r->outcome], "reason",
-        r->reason, "regrouped", r->candidate.regrouped);
+        r->reason, "regrouped", r->regrouped);
 }
 
 static json_t *search_json(const bench_search *s)

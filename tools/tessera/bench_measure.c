@@ -107,9 +107,9 @@ static int64_t estimated(const tess_candidates *list, const tess_matrix *A)
     return first;
 }
 
-/* Measures all candidates and peers in groups. The peers are in the first group, together with the
- * candidates that a plan would choose. */
-static tess_status measure_all(bench_session *s, const tess_candidates *list)
+/* Measures all candidates and peers in groups. Candidates from `as_they_are` on are regrouped. The
+ * peers are in the first group, together with the candidates that a plan would choose. */
+static tess_status measure_all(bench_session *s, const tess_candidates *list, int64_t as_they_are)
 {
     bench_entry group[GROUP_MAX + BENCH_PEERS_MAX] = {{0}};
     int count = 0, plans = 0;
@@ -127,7 +127,8 @@ static tess_status measure_all(bench_session *s, const tess_candidates *list)
             TESS_TRY(measure_group(s, group, count));
             count = plans = 0;
         }
-        *next = (bench_result){.first = i == first, .threads = s->device->threads};
+        *next = (bench_result){
+            .first = i == first, .regrouped = i >= as_they_are, .threads = s->device->threads};
         group[count].result = next++;
         tess_status status = bench_entry_make(s, &list->items[i], &group[count]);
         if (status == TESS_ERR_MEMORY && plans > 0) {
@@ -211,14 +212,13 @@ tess_status bench_measure(tess_device *device, const tess_matrix *A, const bench
     TESS_TRY_CLEAN(bench_candidates(device, A, options, &list));
     const int64_t as_they_are = list.count;
     if (options->regroup)
-        TESS_TRY_CLEAN(
-            tess_candidates_add(device->ctx, &list, &(tess_candidate){.regrouped = true}));
+        TESS_TRY_CLEAN(tess_candidates_add(device->ctx, &list, &(tess_candidate){0}));
     TESS_TRY_CLEAN(open_session(s));
     int64_t entries = list.count + (s->peers ? bench_peers_count(s->peers) : 0);
     s->total = entries * made.rounds;
     TESS_TRY_CLEAN(TESS_CALLOC(s->ctx, entries, &made.results));
     tess_candidates_ahead(device, A, list.items, as_they_are);
-    TESS_TRY_CLEAN(measure_all(s, &list));
+    TESS_TRY_CLEAN(measure_all(s, &list, as_they_are));
     find_ceiling(s, &made);
     *report = made;
 cleanup:

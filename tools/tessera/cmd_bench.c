@@ -68,7 +68,7 @@ static const char *result_name(const bench_result *r, char *name)
 {
     const tess_candidate *c = &r->candidate;
     char kernel[NAME_MAX_LENGTH];
-    if (!r->peer[0] && c->regrouped)
+    if (!r->peer[0] && r->regrouped)
         snprintf(name, NAME_MAX_LENGTH, "regrouped: %.*s", NAME_MAX_LENGTH - 12,
                  text_kernel(c->format, c->kernel, c->params, kernel));
     else if (!r->peer[0])

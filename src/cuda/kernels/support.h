@@ -19,10 +19,6 @@ enum { STREAM_SHARES_MAX = 4096 }; /* thread blocks: bounds the workspace */
 enum { BALANCED_SEGMENT_PTR = BSR_VALUES + 1, BALANCED_LONG_ROWS };
 enum { BALANCED_SEGMENTS, BALANCED_LONG_COUNT };
 
-/* Appends the launch of papers/balanced.cuh's reduction. */
-void tess_cuda_launch_balanced_sum(const tess_cuda_problem *problem, const tess_cuda_layout *layout,
-                                   const tess_cuda_call *call, tess_cuda_launch *out);
-
 /* sliced: src/format/sliced.h; layout->format is the tess_sliced, whose panels a product is
  * launched by. SLICED_DOT_AT: byte offset in the workspace of a dot product's partial sums, one
  * double per thread block of the last panel. The segments' slots come before them. */

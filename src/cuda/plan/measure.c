@@ -79,6 +79,7 @@ cleanup:
 /* A product whose vectors are in device memory. */
 typedef struct timed_product {
     tess_plan *plan;
+    tess_product_fn run;
     const tess_product *product;
     double alpha, beta;
     cu_pointer x, y;
@@ -87,8 +88,8 @@ typedef struct timed_product {
 static tess_status launch_product(void *user)
 {
     const timed_product *t = user;
-    return tess_product_run(t->plan, t->product, t->alpha, (void *)(uintptr_t)t->x, t->beta,
-                            (void *)(uintptr_t)t->y);
+    return t->run(t->plan, t->product, t->alpha, (void *)(uintptr_t)t->x, t->beta,
+                  (void *)(uintptr_t)t->y);
 }
 
 static tess_status time_product(timed_product *t, const void *x, void *y, int reps, double *seconds)
@@ -116,11 +117,12 @@ cleanup:
     return status;
 }
 
-tess_status tess_cuda_time_product(tess_plan *plan, const tess_product *product, double alpha,
-                                   const void *x, double beta, void *y, int reps, double *seconds)
+tess_status tess_cuda_time_product(tess_plan *plan, tess_product_fn run,
+                                   const tess_product *product, double alpha, const void *x,
+                                   double beta, void *y, int reps, double *seconds)
 {
     tess_cuda *cuda = tess_cuda_of(plan->device);
-    timed_product t = {.plan = plan, .product = product, .alpha = alpha, .beta = beta};
+    timed_product t = {.plan = plan, .run = run, .product = product, .alpha = alpha, .beta = beta};
     TESS_TRY(tess_cuda_enter(cuda));
     return tess_cuda_leave_with(cuda, time_product(&t, x, y, reps, seconds));
 }

@@ -190,5 +190,6 @@ tess_status tess_cuda_events_read(tess_cuda *cuda, const cu_event *events, int c
 tess_status tess_cuda_time_launches(tess_cuda *cuda, cu_stream stream,
                                     tess_status (*launch)(void *user), void *user, bool gated,
                                     int reps, double *seconds);
-tess_status tess_cuda_time_product(tess_plan *plan, const tess_product *product, double alpha,
-                                   const void *x, double beta, void *y, int reps, double *seconds);
+tess_status tess_cuda_time_product(tess_plan *plan, tess_product_fn run,
+                                   const tess_product *product, double alpha, const void *x,
+                                   double beta, void *y, int reps, double *seconds);

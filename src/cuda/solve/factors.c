@@ -239,11 +239,6 @@ tess_status tess_cuda_factors_apply(tess_cuda_factors *factors, bool transpose, 
     return run_sweep(factors, &pair->sweep[UP], UP, &call, stream);
 }
 
-double tess_cuda_factors_bytes(const tess_cuda_factors *factors)
-{
-    return factors->pc->ops->bytes(factors->pc);
-}
-
 int64_t tess_cuda_factors_launches(const tess_cuda_factors *factors)
 {
     return factors->plain.sweep[DOWN].triangle->segments +

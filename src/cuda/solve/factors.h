@@ -33,7 +33,5 @@ tess_status tess_cuda_factors_apply(tess_cuda_factors *factors, bool transpose, 
 
 void tess_cuda_factors_destroy(tess_cuda_factors *factors); /* NULL is fine */
 
-/* Bytes that one application reads, vectors not counted. */
-double tess_cuda_factors_bytes(const tess_cuda_factors *factors);
-/* Launches of one application. */
+/* Launches of one application, for bench/solve/factors.c. */
 int64_t tess_cuda_factors_launches(const tess_cuda_factors *factors);

@@ -62,6 +62,7 @@ void tess_lanczos_follow(const tess_lanczos_vectors *v, double beta, tess_cuda_l
 
 typedef struct device_vectors {
     tess_plan *plan;
+    tess_spmv_fn spmv;
     const tess_coarsen_matrix *own; /* the A of products; NULL: the plan's */
     cu_pointer memory;              /* of all vectors */
     tess_lanczos_vectors v;
@@ -120,7 +121,7 @@ static tess_status product(const device_vectors *s)
     tess_cuda *cuda = tess_cuda_of(s->plan->device);
     tess_cuda_launch l;
     if (!s->own)
-        return tess_spmv(s->plan, 1, (const void *)(uintptr_t)s->v.p, 0, (void *)(uintptr_t)s->v.q);
+        return s->spmv(s->plan, 1, (const void *)(uintptr_t)s->v.p, 0, (void *)(uintptr_t)s->v.q);
     tess_lanczos_product(&s->v, s->own, &l);
     TESS_TRY(tess_cuda_enter(cuda));
     return tess_cuda_leave_with(cuda, launch(s, s->product, &l));
@@ -185,7 +186,8 @@ static tess_status fill(device_vectors *s, const tess_amg_level *level)
                    : TESS_OK;
 }
 
-tess_status tess_cuda_open_vectors(tess_plan *plan, const tess_amg_level *level, void **out)
+tess_status tess_cuda_open_vectors(tess_plan *plan, const tess_amg_level *level, tess_spmv_fn spmv,
+                                   void **out)
 {
     tess_cuda *cuda = tess_cuda_of(plan->device);
     const tess_matrix *A = level->A;
@@ -193,6 +195,7 @@ tess_status tess_cuda_open_vectors(tess_plan *plan, const tess_amg_level *level,
     TESS_TRY(TESS_ALLOC(cuda->ctx, 1, &s));
     *s = (device_vectors){
         .plan = plan,
+        .spmv = spmv,
         .v = {.count = A->block_rows * A->block_height, .rows = A->rows, .block = A->block_height}};
     tess_status status = tess_cuda_enter(cuda);
     if (status == TESS_OK)

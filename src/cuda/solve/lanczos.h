@@ -24,5 +24,8 @@ void tess_lanczos_follow(const tess_lanczos_vectors *v, double beta, tess_cuda_l
 
 struct tess_amg_level;
 extern const struct tess_lanczos_ops tess_cuda_lanczos_ops;
-tess_status tess_cuda_open_vectors(tess_plan *plan, const struct tess_amg_level *level, void **out);
+tess_status tess_cuda_open_vectors(tess_plan *plan, const struct tess_amg_level *level,
+                                   tess_status (*spmv)(tess_plan *plan, double alpha, const void *x,
+                                                       double beta, void *y),
+                                   void **out);
 void tess_cuda_close_vectors(void *vectors);

@@ -186,7 +186,7 @@ cleanup:
 
 size_t tess_cuda_triangle_bytes(const tess_cuda_triangle *t, int array)
 {
-    const size_t block = (size_t)t->block * (size_t)t->block * tess_type_size(t->type);
+    const size_t block = tess_block_bytes(t->block, t->block, t->type);
     const size_t bytes[TRIANGLE_ARRAYS] = {
         [TRIANGLE_TILES] = (size_t)t->tiles * sizeof *t->tile,
         [TRIANGLE_PLACES] = (size_t)(2 * t->rows) * sizeof *t->places,

@@ -78,7 +78,8 @@ static int64_t count_regrouped(tess_ctx *ctx, const tess_pattern *P, const int64
                        &(struct count_groups){P, order, group_of, marks, b});
 }
 
-void tess_interleave(int64_t rows, int32_t fields, int64_t *order)
+/* The order that interleaves `fields` equal fields. */
+static void interleave(int64_t rows, int32_t fields, int64_t *order)
 {
     const int64_t length = rows / fields;
     for (int64_t i = 0; i < rows; i++)
@@ -145,7 +146,7 @@ static tess_status try_fields(search *S)
     const int count = pick_sizes(bytes, sizes);
     for (int i = 0; i < count && bytes[sizes[i]] < WORTH_A_SWEEP * S->best.bytes; i++) {
         TESS_TRY(tess_progress(S->ctx, "looking for fields", i, count));
-        tess_interleave(S->P.rows, sizes[i], S->order);
+        interleave(S->P.rows, sizes[i], S->order);
         try_order(S, sizes[i], sizes[i]);
     }
     return TESS_OK;

@@ -66,10 +66,3 @@ double tess_regrouped_price(const tess_matrix *A, int32_t b, double blocks, tess
 /* Estimates the number of f x f blocks when f fields are interleaved, from a sample of groups.
  * `marks` has P->cols columns. */
 double tess_sample_fields(const tess_pattern *P, int32_t f, tess_marks *marks);
-
-/* Writes the order that interleaves `fields` fields of equal length. */
-void tess_interleave(int64_t rows, int32_t fields, int64_t *order);
-
-/* The number of b x b blocks of P in the given order. group_of is scratch of P->rows elements. */
-int64_t tess_count_regrouped(tess_ctx *ctx, const tess_pattern *P, const int64_t *order, int32_t b,
-                             int32_t *group_of, tess_marks *marks);

@@ -57,7 +57,7 @@ tess_status tess_partition_check(tess_ctx *ctx, const tess_matrix *A)
 
 double tess_partition_block_bytes(const tess_matrix *A)
 {
-    return (double)tess_type_size(A->type) * A->block_height * A->block_width + sizeof(int32_t);
+    return (double)(tess_block_bytes(A->block_height, A->block_width, A->type) + sizeof(int32_t));
 }
 
 double tess_partition_row_bytes(const tess_matrix *A)

@@ -32,7 +32,7 @@ static void take_blocks(void *arg, tess_range range)
 
 void tess_fill_take_values(const tess_fill *fill, const tess_matrix *A)
 {
-    const size_t bytes = (size_t)A->block_height * (size_t)A->block_width * tess_type_size(A->type);
+    const size_t bytes = tess_block_bytes(A->block_height, A->block_width, A->type);
     char *to = fill->matrix->values;
     tess_for(fill->ctx, fill->matrix->blocks, take_blocks,
              &(struct take_blocks){fill, to, bytes, A});

@@ -8,6 +8,7 @@
 #include "device.h"
 #include "ref/ref.h"
 #include "plan/model/model.h"
+#include "plan/products.h"
 
 void ok(void **state, tess_status status, const char *what)
 {

@@ -2,6 +2,7 @@
  * bad requests. Nothing may leak and every message must say what happened. */
 #include "session.h"
 #include "plan/model/model.h"
+#include "plan/products.h"
 
 static bool measuring; /* the last life came as far as the reading of memory */
 

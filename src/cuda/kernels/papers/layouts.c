@@ -1,6 +1,6 @@
 /* The layouts of the papers' kernels: balanced, by_length and interleaved. */
 #include "cuda/kernels/padding.h"
-#include "cuda/kernels/support.h"
+#include "cuda/kernels/papers/rows.h"
 #include "format/balanced.h"
 #include "format/interleaved.h"
 

@@ -28,6 +28,10 @@ size_t tess_cuda_rows_defines(const tess_cuda_problem *problem, bool balanced, c
 /* "bsr", or "balanced:lambda=16" when lambda is not 0. */
 void tess_cuda_rows_layout_name(int lambda, char *text, size_t size);
 
+/* layouts.c: appends the launch of balanced.cuh's reduction. */
+void tess_cuda_launch_balanced_sum(const tess_cuda_problem *problem, const tess_cuda_layout *layout,
+                                   const tess_cuda_call *call, tess_cuda_launch *out);
+
 /* The product by `entry`, every thread block taking `lines_each` lines (or `blocks_each` thread
  * blocks one line), and for a balanced layout the reduction. Returns the number of launches. */
 int tess_cuda_rows_launches(const tess_cuda_problem *problem, const tess_cuda_layout *layout,

@@ -14,6 +14,10 @@
 
 #include "solve/pc/amg/amg.h"
 
+/* tess_spmv, for devices: they do not know plans' calls. */
+typedef tess_status (*tess_spmv_fn)(tess_plan *plan, double alpha, const void *x, double beta,
+                                    void *y);
+
 /* Steps of Lanczos' method on vectors r, z, p, q (lanczos.c). */
 typedef struct tess_lanczos_ops {
     tess_status (*begin)(void *vectors, double *rz);                 /* r, z and r.z; p = 0 */
@@ -77,8 +81,10 @@ typedef struct tess_amg_device_ops {
      * there. */
     void *(*bottom_values)(void *state);
     /* Allocates vectors for Lanczos' method with a plan of the level's A. Where the plan is f32,
-     * the products are those of the device's own A. TESS_ERR_MEMORY: no room. */
-    tess_status (*open_vectors)(tess_plan *plan, const tess_amg_level *level, void **out);
+     * the products are those of the device's own A; else `spmv` is called, which is tess_spmv.
+     * TESS_ERR_MEMORY: no room. */
+    tess_status (*open_vectors)(tess_plan *plan, const tess_amg_level *level, tess_spmv_fn spmv,
+                                void **out);
     void (*close_vectors)(void *vectors);
     const tess_lanczos_ops *lanczos;
 } tess_amg_device_ops;

@@ -232,7 +232,7 @@ tess_status tess_amg_largest(tess_amg *amg, tess_plan *plan, tess_amg_level *lev
         return on_host(amg, exact, level);
     void *vectors;
     const tess_kept_error kept = tess_error_keep(amg->ctx);
-    tess_status status = ops->open_vectors(plan, level, &vectors);
+    tess_status status = ops->open_vectors(plan, level, tess_spmv, &vectors);
     if (status == TESS_ERR_MEMORY) {
         tess_error_restore(amg->ctx, &kept);
         return on_host(amg, exact, level);
