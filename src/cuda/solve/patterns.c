@@ -1,8 +1,7 @@
 /* Patterns of a product and of a transpose, made on the device. */
 #include "cuda/solve/patterns.h"
 
-#include "cuda/driver/module.h"
-#include "cuda/plan/launch.h"
+#include "cuda/solve/coarsen_level.h"
 
 /* The longest rows of C for which the kernels' tables are tried, in turn; and the longest of R. */
 static const int64_t row_limits[] = {256, 2048};
@@ -11,14 +10,9 @@ enum { TRIES = sizeof row_limits / sizeof *row_limits, LONGEST_OF_R = 8192 };
 static tess_status launch(tess_cuda *cuda, tess_cuda_launch *l)
 {
     char defines[48];
-    cu_function function;
-    if (l->grid[0] == 0)
-        return TESS_OK;
     snprintf(defines, sizeof defines, "-DTHREADS=%d -DEACH=%d", TESS_PATTERNS_THREADS,
              TESS_PATTERNS_EACH);
-    TESS_TRY(tess_cuda_helper(cuda, "patterns.cu", defines, l->entry, &function));
-    TESS_TRY(tess_cuda_allow_shared(cuda, function, l->shared));
-    return tess_cuda_launch_one(cuda, function, l, cuda->stream);
+    return tess_coarsen_run(cuda, "patterns.cu", defines, l);
 }
 
 static tess_status need_array(tess_cuda *cuda, int64_t count, size_t size, uint64_t *to)

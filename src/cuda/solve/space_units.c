@@ -85,7 +85,7 @@ static tess_status run_finish(tess_space *space, const tess_unit_list *list, con
     add_programme(list, unit, &call);
     if (sum && state->halo)
         return tess_cuda_halo_sum(state->halo, &call, 1, &unit->step->slot);
-    tess_cuda_launch_start(&launch, "finish", 1, 512)->overlaps = true;
+    tess_cuda_launch_start(&launch, "finish", 1, TESS_FINISH_THREADS)->overlaps = true;
     tess_finish_arguments(&call, &launch);
     TESS_CUDA_POINTERS(&launch, sum ? state->product.parts : 0);
     TESS_CUDA_INTEGERS(&launch, sum ? state->product.count : 0, unit->step->slot);
