@@ -3,11 +3,10 @@
  *     to(i, v) = from(source[i], v) + beta to(i, v)       i: row, v: vector
  *
  * Rows and vectors have strides, so that both orders of several vectors are the same pass. Where
- * the order interleaves F fields of L rows each, or takes them apart again, no list of rows is
- * read:
+ * the order interleaves F fields of L rows each, or goes back to fields, no list of rows is read:
  *
  *     interleaved   row F n + f comes from row L f + n
- *     apart         row L f + n comes from row F n + f
+ *     to fields     row L f + n comes from row F n + f
  */
 #pragma once
 
@@ -19,7 +18,7 @@ typedef struct tess_permute {
     int vectors;
     const int32_t *source; /* in the memory of the vectors; not read where there are fields */
     int32_t fields;        /* F; 0: the order is `source` */
-    bool apart;            /* of fields: the result has them apart */
+    bool to_fields;        /* where there are fields: the result is by fields; 0: interleaved */
     const void *from;
     int64_t from_row, from_vector; /* scalars from one row to the next, from a vector to the next */
     void *to;
