@@ -214,7 +214,7 @@ static tess_status run_stretch(tess_space *space, const tess_stretch *stretch)
     const int flights = state->calls ? 1 : TESS_FLIGHTS;
     bool stopped = false, near = false;
     if (state->halo)
-        state->halo->apart = true;
+        state->halo->must_join = true;
     TESS_TRY(tess_cuda_put_controls(space, stretch, most_in_time(space, stretch)));
     /* Iterations of methods with cycles differ, so none of them is timed. */
     const int timed = stretch->cycle == 1 ? timed_most(space) : 0;

@@ -85,7 +85,7 @@ typedef struct tess_cuda_halo {
     char *met;   /* a byte per part: what threads that meet exchange */
     int vectors; /* that buffers have room for */
     int sum_turn;
-    bool apart;      /* streams have work that part 0's next graph must wait for */
+    bool must_join;  /* streams have work that part 0's next graph must wait for */
     void *pinned[3]; /* mail (0, 1) and stage (2) where they are pinned */
     cu_pointer in, out,
         boundary; /* rows that came; sums of a transpose; rows with blocks outside */

@@ -36,11 +36,11 @@ tess_status tess_cuda_halo_join(const tess_cuda_halo *h)
 tess_status tess_cuda_halo_launch(tess_cuda_halo *h, cu_graph_exec exec)
 {
     /* Two graphs in a row need nothing in between: part 0's stream orders them. */
-    if (h->apart)
+    if (h->must_join)
         TESS_TRY(tess_cuda_halo_join(h));
     if (tess_cuda_halo_leads(h))
         TESS_TRY(TESS_CU(h->mine.cuda, cuGraphLaunch(exec, tess_cuda_halo_stream(h))));
-    h->apart = false;
+    h->must_join = false;
     /* The next capture must not record this event again: a part may be late to wait for it, and
      * would join the capture. */
     return follow(h, h->all[0]->launched);

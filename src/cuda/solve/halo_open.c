@@ -236,7 +236,7 @@ tess_status tess_cuda_halo_open(tess_part_plan *plan, int vectors, tess_cuda_hal
         return status;
     h->plan = plan;
     h->vectors = vectors;
-    h->apart = true;
+    h->must_join = true;
     h->mine.cuda = cuda;
     h->mine.part = plan->part;
     if (status == TESS_OK)

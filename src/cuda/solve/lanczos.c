@@ -169,12 +169,12 @@ static tess_status fill(device_vectors *s, const tess_amg_level *level)
     for (size_t i = 0; i < sizeof entries / sizeof *entries; i++)
         TESS_TRY(
             tess_cuda_helper(cuda, "lanczos.cu", defines, entries[i].entry, entries[i].function));
-    const tess_coarsen_level *there = level->device;
-    s->own = there && s->plan->matrix->type != TESS_F64 ? &there->matrix[COARSEN_A] : NULL;
-    const uint64_t own = there ? 0 : blocks;
+    const tess_coarsen_level *on_device = level->device;
+    s->own = on_device && s->plan->matrix->type != TESS_F64 ? &on_device->matrix[COARSEN_A] : NULL;
+    const uint64_t own = on_device ? 0 : blocks;
     TESS_TRY(tess_cuda_alloc(cuda, own + 5 * vector + TESS_LANCZOS_PARTS * sizeof(double),
                              "vectors of Lanczos' method", &s->memory));
-    v->inverse = there ? there->inverse : s->memory;
+    v->inverse = on_device ? on_device->inverse : s->memory;
     v->r[0] = s->memory + own;
     v->r[1] = v->r[0] + vector;
     v->z = v->r[1] + vector;
