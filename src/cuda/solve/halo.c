@@ -141,9 +141,9 @@ static tess_status multiply_transposed(const tess_cuda_halo *h, tess_plan *plan,
     return tess_cuda_run(h->mine.cuda, variant, &call, stream);
 }
 
-/* The own product. *parts: the partial sums of w . y that it leaves. */
+/* The own product. *partial: the partial sums of w . y that it leaves. */
 static tess_status multiply_own(const tess_cuda_halo *h, const tess_cuda_halo_call *c,
-                                tess_cuda_parts *parts)
+                                tess_cuda_partial_sums *partial)
 {
     const tess_cuda_variant *variant;
     tess_cuda_call call = {.alpha = c->alpha,
@@ -154,7 +154,7 @@ static tess_status multiply_own(const tess_cuda_halo *h, const tess_cuda_halo_ca
                            .ldy = c->ldy,
                            .w = c->w,
                            .dot = h->dot};
-    *parts = (tess_cuda_parts){0};
+    *partial = (tess_cuda_partial_sums){0};
     if (h->plan->own->matrix->rows == 0)
         return TESS_OK;
     if (!c->w)
@@ -162,9 +162,10 @@ static tess_status multiply_own(const tess_cuda_halo *h, const tess_cuda_halo_ca
                                   c->order == TESS_ORDER_ROW_MAJOR, &call,
                                   tess_cuda_halo_stream(h));
     TESS_TRY(tess_cuda_need_dot(tess_cuda_halo_own(h), false, &variant));
-    TESS_TRY(tess_cuda_run_parts(h->mine.cuda, variant, &call, tess_cuda_halo_stream(h), parts));
-    if (parts->count == 0)
-        *parts = (tess_cuda_parts){h->dot, 1};
+    TESS_TRY(tess_cuda_run_partial_sums(h->mine.cuda, variant, &call, tess_cuda_halo_stream(h),
+                                        partial));
+    if (partial->count == 0)
+        *partial = (tess_cuda_partial_sums){h->dot, 1};
     return TESS_OK;
 }
 
@@ -182,7 +183,7 @@ static tess_status multiply_outside(const tess_cuda_halo *h, const tess_cuda_hal
 
 /* Adds the product of the outside blocks to y. The sum of w . y goes to the mail. */
 static tess_status add_outside(const tess_cuda_halo *h, const tess_cuda_halo_call *c,
-                               tess_rows_steps steps, const tess_cuda_parts *parts)
+                               tess_rows_steps steps, const tess_cuda_partial_sums *partial)
 {
     const tess_part *part = h->plan->part;
     const row_move adding = {h->boundary_list, c->y,       h->boundary, part->outside->block_rows,
@@ -192,8 +193,8 @@ static tess_status add_outside(const tess_cuda_halo *h, const tess_cuda_halo_cal
     if (!c->w)
         return move_rows(h, "add_rows", &adding, tess_cuda_halo_stream(h));
     TESS_TRY(start_move(h, "add_rows_dot", &adding, &launch, &function));
-    TESS_CUDA_POINTERS(&launch, c->w, parts->parts);
-    TESS_CUDA_INTEGERS(&launch, parts->count);
+    TESS_CUDA_POINTERS(&launch, c->w, partial->sums);
+    TESS_CUDA_INTEGERS(&launch, partial->count);
     TESS_CUDA_POINTERS(&launch, h->dot_sums, tess_cuda_halo_mail(h), h->ticket);
     return tess_cuda_launch_one(h->mine.cuda, function, &launch, tess_cuda_halo_stream(h));
 }
@@ -206,10 +207,10 @@ tess_rows_steps tess_cuda_halo_steps(const tess_cuda_halo_call *c, int64_t ld)
 static tess_status multiply_plain(tess_cuda_halo *h, const tess_cuda_halo_call *c)
 {
     const tess_part *part = h->plan->part;
-    tess_cuda_parts parts = {0};
+    tess_cuda_partial_sums partial = {0};
     tess_status status = offer(h, c, tess_cuda_halo_steps(c, c->ldx));
     if (status == TESS_OK)
-        status = multiply_own(h, c, &parts);
+        status = multiply_own(h, c, &partial);
     if (h->ranks)
         status = tess_cuda_ranks_exchange(h, false, status);
     TESS_TRY(status);
@@ -221,7 +222,7 @@ static tess_status multiply_plain(tess_cuda_halo *h, const tess_cuda_halo_call *
     if (!h->ranks)
         TESS_TRY(wait_until_taken(h, part->sends, part->send_count));
     TESS_TRY(tess_cuda_halo_wait(h, tess_cuda_halo_stream(h), h->arrived));
-    return add_outside(h, c, tess_cuda_halo_steps(c, c->ldy), &parts);
+    return add_outside(h, c, tess_cuda_halo_steps(c, c->ldy), &partial);
 }
 
 /* Computes this part's sums for rows of others. */

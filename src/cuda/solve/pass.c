@@ -226,5 +226,5 @@ void tess_pass_launch(const tess_pass_kernel *kernel, const tess_pass_call *call
     tess_cuda_launch *run = tess_cuda_launch_start(out, "pass", grid, TESS_PASS_THREADS);
     run->overlaps = true;
     tess_rows_arguments(kernel, &call->common, run);
-    TESS_CUDA_POINTERS(run, call->parts, call->ticket, call->mail);
+    TESS_CUDA_POINTERS(run, call->partial, call->ticket, call->mail);
 }
