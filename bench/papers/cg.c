@@ -1,5 +1,7 @@
 #include "cg.h"
 
+#include <math.h>
+
 void cg_launch(const cg_machine *m, const char *entry, double factor, tess_cuda_launch *out)
 {
     const bool end = strcmp(entry, "red_end") == 0;
@@ -38,7 +40,7 @@ tess_status cg_solve(const cg_machine *m, double tolerance, int64_t most, int64_
     TESS_TRY(run(m, "cg1", 0));
     TESS_TRY(reduce(m, CG_T, &alpha));
     TESS_TRY(reduce(m, CG_S, &length));
-    for (*iterations = 0; *iterations < most && length > 0; ++*iterations) {
+    for (*iterations = 0; *iterations < most && sqrt(length) > tolerance; ++*iterations) {
         TESS_TRY(m->multiply(m->user, m->vector[CG_P], m->vector[CG_U]));
         TESS_TRY(run(m, "cg3", 0));
         TESS_TRY(reduce(m, CG_T, &uv));

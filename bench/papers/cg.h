@@ -24,8 +24,9 @@ typedef struct cg_machine {
 /* A launch of "cg1" ... "cg5", "red", "red_end" or "load". */
 void cg_launch(const cg_machine *m, const char *entry, double factor, tess_cuda_launch *out);
 
-/* Stops when r.M^-1 r and r.r are both below `tolerance`, or after `most` iterations. b, c and the
- * first x are in their vectors. */
+/* Stops when r.M^-1 r and r.r are both below `tolerance`, when |v| is not above it (line 10 of the
+ * paper's Algorithm 1, whose `<` must be `>`), or after `most` iterations. b, c and the first x are
+ * in their vectors. */
 tess_status cg_solve(const cg_machine *m, double tolerance, int64_t most, int64_t *iterations,
                      double *rr);
 

@@ -1,5 +1,5 @@
-/* Devices by name: "cpu", "cpu:4", "cuda:0", "ref", "profile:h200"; and several as the parts of
- * one, "cpu:4,4", "cuda:0,1". */
+/* Devices by name: "cpu", "cpu:4", "cuda:0", "ref", "profile:h200"; and devices of several parts,
+ * "cpu:4,4", "cuda:0,1". */
 #include "backend/backend.h"
 
 static const tess_backend *const backends[] = {
@@ -29,7 +29,7 @@ static tess_status unknown_device(tess_ctx *ctx, const char *name)
 }
 
 /* "auto": the first GPU when there is one, else the CPU. A product whose vectors stay on the device
- * is limited by memory, and a GPU's memory is by far the faster. A GPU that cannot be opened is no
+ * is limited by memory bandwidth, which is much higher on a GPU. A GPU that cannot be opened is no
  * failure here. */
 static tess_status open_best(tess_ctx *ctx, tess_device **out)
 {
@@ -97,7 +97,7 @@ void tess_device_free(tess_device *device, void *pointer)
         tess_free(device->ctx, pointer);
 }
 
-/* By the backend's function, or memcpy where the device's memory is the host's. */
+/* Copies by the backend's function, or by memcpy if the device's memory is the host's. */
 static tess_status copy(tess_device *device, const char *call, bool to_device, void *to,
                         const void *from, size_t bytes)
 {

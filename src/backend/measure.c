@@ -1,5 +1,5 @@
-/* Running and timing the products of a plan, for benchmarks and tuning: one entry for all backends,
- * with a fallback on the host's clock for those without timers of their own. */
+/* Runs and times the products of a plan, for benchmarks and tuning. Backends without a timer of
+ * their own are timed by the host's clock. */
 #include "backend/backend.h"
 
 tess_status tess_candidates_add(tess_ctx *ctx, tess_candidates *list,
@@ -44,7 +44,7 @@ int64_t tess_product_y_size(const tess_matrix *A, const tess_product *product)
 
 double tess_product_bytes(const tess_matrix *A, const tess_product *product)
 {
-    double bytes = tess_matrix_spmv_bytes(A); /* x and y once: the other k-1 are added */
+    double bytes = tess_matrix_spmv_bytes(A); /* x and y once: the other k-1 pairs are added */
     if (product->kind == TESS_PRODUCT_SPMM)
         bytes += (double)(product->k - 1) * (double)(A->rows + A->cols) *
                  (double)tess_type_size(A->type);
@@ -53,7 +53,7 @@ double tess_product_bytes(const tess_matrix *A, const tess_product *product)
 
 double tess_product_flops(const tess_matrix *A, const tess_product *product)
 {
-    /* A complex product has four real ones, a sum two. */
+    /* A complex multiplication takes 6 flops, a complex addition 2. */
     double flops = (tess_is_complex(A->type) ? 8.0 : 2.0) * (double)tess_matrix_stored(A);
     return product->kind == TESS_PRODUCT_SPMM ? flops * product->k : flops;
 }

@@ -1,9 +1,10 @@
-/* Vectors of the host into another order (permute.h). */
+/* Permutes vectors in the host's memory (permute.h). */
 #include "backend/permute.h"
 
-/* Nodes that are done for all fields before the next ones: their rows stay in the first cache. */
+/* The number of nodes that are done for all fields before the next nodes: their rows stay in the
+ * first-level cache. */
 enum { CHUNK = 256 };
-/* Scalars that are worth a thread of their own: they take about as long as waking it. */
+/* The least number of scalars per thread: they take about as long as waking the thread. */
 enum { SHARE = 8192 };
 
 #define REAL double

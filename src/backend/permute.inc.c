@@ -1,5 +1,5 @@
-/* permute.c in one precision: REAL, and PASS, the function's name. A share has some of the nodes:
- * rows of the result, or rows of a field. */
+/* permute.c in one precision: REAL is the type, PASS the function's name. A share does some of the
+ * nodes, which are rows of the result, or with fields rows of a field. */
 
 static void PASS(const tess_permute *p, int64_t first, int64_t last)
 {

@@ -10,8 +10,8 @@ enum { PLACES = 64, ENTRIES = 64, LENGTH = 4 };
 /* The least share of the entries that must lie in one kind of piece. */
 static const double least_share = 0.3;
 
-/* How many of the LENGTH - 1 places after (row, col), `down` rows down and `right` columns right
- * each, are stored. */
+/* The number of stored entries among the LENGTH - 1 places that follow (row, col) in steps of
+ * `down` rows and `right` columns. */
 static int followers(const tess_matrix *A, int64_t row, int64_t col, int down, int right)
 {
     int count = 0;
@@ -90,11 +90,11 @@ void tess_shapes_write(tess_fbcsr_options *options, char *text, size_t size)
     }
 }
 
-/* ---- A first look ---- */
+/* ---- A quick choice from a part of the matrix ---- */
 
 enum { PIECES = 4, LEAST_ENTRIES = 24000, SHARE = 16, GAP = 64 };
 
-/* The entries of a row that go into the sample: a very long row must not fill all of it. */
+/* The entries of a row that go into the sample: a very long row must not fill the sample. */
 static int64_t length_in_sample(const tess_matrix *A, int64_t row, int64_t entries)
 {
     int64_t length = A->row_offsets[row + 1] - A->row_offsets[row];
@@ -102,8 +102,8 @@ static int64_t length_in_sample(const tess_matrix *A, int64_t row, int64_t entri
     return length < most ? length : most;
 }
 
-/* Rows of A from PIECES places, about `entries` entries in all, with empty rows between: a pattern
- * whose values are never read. */
+/* A sample of about `entries` entries: rows of A from PIECES places, with empty rows between the
+ * places. Only its pattern is set. */
 static tess_status take_pieces(tess_ctx *ctx, const tess_matrix *A, int64_t entries,
                                tess_matrix **out)
 {
@@ -147,9 +147,9 @@ tess_status tess_shapes_look(tess_ctx *ctx, const tess_matrix *A, bool slices,
     return status;
 }
 
-/* ---- What the model is told ---- */
+/* ---- What the model needs ---- */
 
-/* The speed of fbcsr depends on its shapes, and making it takes as long as many products. It is
+/* The speed of fbcsr depends on its shapes, and making it takes as long as many products. So it is
  * chosen only where it is clearly ahead. */
 static const double doubt = 1.1;
 

@@ -1,8 +1,9 @@
-/* Matrices of long rows: the blocks next to the diagonal, or a share of them; and one with a row
- * and a column through all. */
+/* Matrices of long rows: a band with all blocks near the diagonal, or with a share of them; and a
+ * matrix whose first row and first column are full. */
 #include "calibrate/samples.h"
 
-/* Symmetric, the same along diagonals, nowhere zero or alike; `heavy` on the diagonal itself. */
+/* Values that depend only on the distance from the diagonal, so the matrix is symmetric. They are
+ * random and not zero; `heavy` is added on the diagonal. */
 static void fill_block(const tess_matrix *A, int64_t at, int64_t row, int64_t col, double heavy)
 {
     int64_t b = A->block_height;
@@ -15,7 +16,8 @@ static void fill_block(const tess_matrix *A, int64_t at, int64_t row, int64_t co
         }
 }
 
-/* Whether the block is there: all on the diagonal, a share of the others, the same of both halves.
+/* Whether the block is stored: all on the diagonal, and a share of the others, the same in both
+ * halves.
  */
 static bool is_kept(const tess_calibration_shape *s, int64_t row, int64_t col)
 {
@@ -27,7 +29,7 @@ static bool is_kept(const tess_calibration_shape *s, int64_t row, int64_t col)
     return row == col || tess_random_unit((uint64_t)low, (uint64_t)high) < 2 * s->share - 1;
 }
 
-/* Blocks of a row; their columns where there is room for them. */
+/* Returns the number of blocks of a row; writes their columns unless `columns` is NULL. */
 static int64_t list_row(const tess_calibration_shape *s, int64_t row, int64_t rows,
                         int32_t *columns)
 {

@@ -1,12 +1,12 @@
-/* Calibration: measures what a model consists of, on generated matrices.
+/* Calibration: measures the terms of a model on generated matrices.
  *
- *   curves    here: stencils of 7 and 27 points and bands, growing, for each block size and class
- *   extras    extras.c: irregular matrices, for what the curves do not explain
- *   vectors   vectors.c: what an iteration of CG does beside its product, and copies
+ *   curves    here: growing stencils of 7 and 27 points and bands, for each block size and class
+ *   extras    extras.c: irregular matrices, for the times that curves do not explain
+ *   vectors   vectors.c: the time of a CG iteration beside its product, and copies
  */
 #include "calibrate/samples.h"
 
-/* Sizes grow by this: in the cache, where less and less stays in it, and beyond. */
+/* The growth of sizes in the cache, between cache and memory, and in memory. */
 static const double first_bytes = 1e5, growth_in_cache = 2.5, growth_between = 1.3, growth = 1.35;
 const int32_t tess_model_blocks[] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,
                                      10, 11, 12, 14, 16, 20, 24, 32, 48, 64};
@@ -52,8 +52,8 @@ static bool is_wanted(const char *list, const char *name)
     return !list;
 }
 
-/* Whether a class is so slow in the cache that memory does not limit it. No plan would choose it,
- * so its larger products are not measured. */
+/* Whether a class is so slow in the cache that memory bandwidth does not limit it. No plan would
+ * choose it, so its larger products are not measured. */
 static bool is_hopeless(const tess_calibration *c, const tess_candidate *candidate)
 {
     static const double times = 3;
@@ -118,7 +118,7 @@ static double next_size(double bytes, double cache)
     return next < TESS_CACHE_KEPT * cache ? next : 1.1 * TESS_CACHE_KEPT * cache;
 }
 
-/* A matrix of about so many bytes, a stencil of 7 or 27 points or a band. */
+/* Measures a matrix of about `bytes` bytes: a stencil of 7 or 27 points, or a band. */
 static tess_status measure_shape(tess_calibration *c, int points, double bytes)
 {
     int b = c->block;
@@ -139,7 +139,7 @@ static tess_status measure_shape(tess_calibration *c, int points, double bytes)
     return status;
 }
 
-/* Blocks of 3 x 3 in a matrix that is not stored by blocks, for fbcsr. */
+/* Measures 3 x 3 blocks in a matrix of 1 x 1 blocks, for fbcsr. */
 static tess_status measure_hidden(tess_calibration *c, int points, double bytes)
 {
     enum { HIDDEN = 3 };
@@ -157,8 +157,8 @@ static tess_status measure_hidden(tess_calibration *c, int points, double bytes)
     return status;
 }
 
-/* Sizes in the cache and sizes beyond it are measured in all shapes. Sizes between are measured, on
- * a host, in one shape each, in turn. */
+/* Sizes in the cache and in memory are measured with all shapes. On a host, each size between cache
+ * and memory is measured with one shape, in turn. */
 static tess_status measure_curves(tess_calibration *c, int b)
 {
     static const int shapes[] = {7, 27, TESS_CALIBRATION_BAND};
@@ -170,7 +170,7 @@ static tess_status measure_curves(tess_calibration *c, int b)
         TESS_TRY(tess_progress(c->ctx, "calibrating", log(bytes / first_bytes),
                                log(c->most / first_bytes)));
         if (bytes < TESS_CACHE_KEPT * cache || bytes > TESS_CACHE_GONE * cache ||
-            c->device->backend->asynchronous) /* a GPU's take no time */
+            c->device->backend->asynchronous) /* a GPU measures fast */
             for (int i = 0; i < 3; i++)
                 TESS_TRY(measure_shape(c, shapes[i], bytes));
         else
@@ -182,7 +182,7 @@ static tess_status measure_curves(tess_calibration *c, int b)
     return tess_calibration_fit(c, 1);
 }
 
-/* ---- The whole ---- */
+/* ---- All parts ---- */
 
 static tess_status calibrate(tess_calibration *c, int32_t block)
 {
@@ -205,7 +205,7 @@ tess_status tess_model_calibrate(tess_device *device, tess_type type, int32_t bl
             device->backend->name);
     if (!(most > 0)) {
         c.most = TESS_CACHE_MOST * device->cache_bytes;
-        /* Beside a last cache of hundreds of megabytes two sizes still come from memory. */
+        /* With a last-level cache of hundreds of megabytes, two sizes still come from memory. */
         double enough = fmax(1e9, growth_between * growth * TESS_CACHE_GONE * device->cache_bytes);
         c.most = fmin(fmax(c.most, 64e6), enough);
     }

@@ -1,16 +1,16 @@
-/* What curves do not explain is measured here, on irregular matrices:
+/* Measures, on irregular matrices, the times that curves do not explain:
  *
- *   change, alone    random rows beside an x next to the processor; bands whose rows end anywhere
+ *   change, alone    random rows with an x in the nearest cache; bands whose rows end anywhere
  *   far              random columns of an x of growing size
  *   uneven           bands with gaps, in a GPU's cache
  *   longest, cut     one row as long as thousands of others
  */
 #include "calibrate/samples.h"
 
-/* How x grows under scattered columns. */
+/* The growth of x with scattered columns. */
 static const double growth_scattered = 4;
 
-/* Every class on an irregular matrix. */
+/* Measures every class on an irregular matrix. */
 static tess_status measure_irregular(tess_calibration *c, const tess_matrix *A, tess_irregular *out)
 {
     out->problem = tess_model_problem_of(A);
@@ -26,8 +26,8 @@ static void forget_irregular(tess_calibration *c)
     c->count = c->regular;
 }
 
-/* A band whose rows have one length, or that length in the mean. It is measured several times,
- * because the small difference between the two bands is what is looked for. */
+/* Measures a band whose rows have equal lengths, or with `ragged` the same mean length. It is
+ * measured several times, because the small difference between the two bands is wanted. */
 static tess_status measure_band(tess_calibration *c, int b, bool ragged, tess_irregular *out)
 {
     enum { LENGTH = 41, TIMES = 5 };
@@ -49,8 +49,8 @@ static tess_status measure_band(tess_calibration *c, int b, bool ragged, tess_ir
     return status;
 }
 
-/* Random columns and lengths of rows; the matrix comes from memory, x from wherever it fits. The
- * smallest x is next to the processor: there only the lengths cost. */
+/* Measures random columns and row lengths. The matrix comes from memory; x comes from the cache
+ * that it fits. The smallest x fits the nearest cache, so that only the row lengths cost time. */
 static tess_status measure_scattered(tess_calibration *c, int b)
 {
     enum { ROW = 6 };
@@ -84,8 +84,8 @@ static tess_status measure_scattered(tess_calibration *c, int b)
     return TESS_OK;
 }
 
-/* A band with gaps, in a GPU's cache. There some threads wait for others; a launch that reads from
- * memory has enough other threads to run meanwhile. */
+/* Measures a band with gaps, in a GPU's cache, where threads of shorter rows wait for others. A
+ * launch that reads from memory has enough other threads to hide the wait. */
 static tess_status measure_uneven(tess_calibration *c, int b)
 {
     const double share = 0.75;
@@ -105,7 +105,8 @@ static tess_status measure_uneven(tess_calibration *c, int b)
     return status;
 }
 
-/* One row as long as thousands of others: this share of the columns. */
+/* Measures a matrix with one row as long as thousands of others: it has this share of the
+ * columns. */
 static tess_status measure_long_row(tess_calibration *c, int b, double share)
 {
     char spec[128];
@@ -131,7 +132,7 @@ static tess_model_extra *find_cut(const tess_model *model, const char *name, int
     return NULL;
 }
 
-/* By how much the curve of a class may be off, of the time of its last sample. */
+/* The error of a class's curve, in seconds at its last sample. */
 static double doubt_of(const tess_calibration *c, const char *name)
 {
     double seconds = 0, error = 0;
@@ -144,9 +145,9 @@ static double doubt_of(const tess_calibration *c, const char *name)
     return error * seconds;
 }
 
-/* A class that cuts long rows pays for one more launch. It also pays for the row's length, because
- * few threads add up the parts of a row. Two lengths tell the two costs apart, where their
- * difference is larger than the curves' errors. */
+/* A class that cuts long rows pays for one more launch, and for the row's length, because few
+ * threads add the partial sums of a row. Rows of two lengths separate the two costs, if their times
+ * differ by more than the curves' errors. */
 static tess_status measure_long_rows(tess_calibration *c, int b)
 {
     const double share = 0.5, less = 0.05, columns = 200000.0 / (b * b) + 2000;

@@ -1,15 +1,15 @@
-/* From samples to curves. */
+/* Fits curves to samples. */
 #include "calibrate/samples.h"
 
-enum { FIT_MAX = 128, ENOUGH = 6 /* points to tell rows and steps from bytes */ };
+enum { FIT_MAX = 128, ENOUGH = 6 /* points to separate rows and steps from bytes */ };
 
 typedef struct fit_points {
     double bytes[FIT_MAX], block_rows[FIT_MAX], seconds[FIT_MAX], length[FIT_MAX];
     int count;
 } fit_points;
 
-/* A sample's time without what rows of changing lengths and streams out of step cost, of which not
- * all is believed. */
+/* A sample's time without the model's extras for rows of changing lengths and for blocks done
+ * alone. At least a fixed share of the time remains, since the extras are uncertain. */
 static double plain_seconds(const tess_calibration *c, const tess_sample *s)
 {
     static const double least = 0.6;
@@ -30,8 +30,8 @@ static void add_point(const tess_calibration *c, const tess_sample *s, fit_point
     p->seconds[p->count++] = plain_seconds(c, s);
 }
 
-/* The samples called `name` that are in cache, or those that are not; what lies between belongs to
- * neither. */
+/* Selects the samples called `name` that are in the cache, or those that come from memory. Sizes
+ * between belong to neither. */
 static void select_points(const tess_calibration *c, const char *name, bool cached,
                           double working_share, fit_points *p)
 {
@@ -45,8 +45,8 @@ static void select_points(const tess_calibration *c, const char *name, bool cach
     }
 }
 
-/* A point's bytes and seconds as the curve's sigmoid sees them: what rows cost counts as bytes, and
- * the seconds of the steps are left out. */
+/* A point's bytes and seconds for the curve's sigmoid: the cost of rows counts as bytes, and the
+ * seconds of steps are subtracted. */
 static double sigmoid_bytes(const tess_model_curve *curve, const fit_points *p, int i)
 {
     return p->bytes[i] + curve->row_bytes * p->block_rows[i];
@@ -57,15 +57,15 @@ static double sigmoid_seconds(const tess_model_curve *curve, const fit_points *p
     return p->seconds[i] - curve->step_seconds * p->length[i];
 }
 
-/* How far the curve's time is from the measured one. */
+/* The relative error of the curve's time. */
 static double relative_error(const tess_model_curve *curve, const fit_points *p, int i)
 {
     double x = sigmoid_bytes(curve, p, i), rest = p->seconds[i] - sigmoid_seconds(curve, p, i);
     return (x / tess_sigmoid_value(&curve->average, x) + rest) / p->seconds[i] - 1;
 }
 
-/* The curve for its row_bytes and step_seconds; false when there are too few points, or a point
- * took less than its steps. */
+/* Fits the curve's sigmoid for given row_bytes and step_seconds. Returns false when there are too
+ * few points, or when the steps take nearly all the time of a point. */
 static bool fit_sigmoid(const fit_points *p, tess_model_curve *curve)
 {
     double x[FIT_MAX] = {0}, y[FIT_MAX] = {0};
@@ -76,7 +76,7 @@ static bool fit_sigmoid(const fit_points *p, tess_model_curve *curve)
         x[i] = sigmoid_bytes(curve, p, i);
         y[i] = x[i] / seconds;
     }
-    /* Out of the cache the memory is as fast as it will be. */
+    /* In memory, speed does not rise with size. */
     if (!tess_sigmoid_fit(x, y, p->count, !curve->cached, &curve->average))
         return false;
     curve->best = tess_sigmoid_envelope(&curve->average, x, y, p->count);
@@ -87,8 +87,8 @@ static bool fit_sigmoid(const fit_points *p, tess_model_curve *curve)
     return true;
 }
 
-/* Adds the points between cache and memory that were as fast as the cache's curve says: their data
- * were in the cache. */
+/* Adds the points between cache and memory that were as fast as the cache's curve predicts: their
+ * data were in the cache. */
 static void add_resident(const tess_calibration *c, const tess_model_curve *curve,
                          double working_share, fit_points *p)
 {
@@ -105,7 +105,7 @@ static void add_resident(const tess_calibration *c, const tess_model_curve *curv
     }
 }
 
-/* Leaves out points that took far longer than the curve says: something else ran meanwhile. */
+/* Drops points that took far longer than the curve predicts: another program ran meanwhile. */
 static void drop_outliers(const tess_model_curve *curve, fit_points *p)
 {
     int kept = 0;
@@ -120,13 +120,14 @@ static void drop_outliers(const tess_model_curve *curve, fit_points *p)
     p->count = kept;
 }
 
-/* The error of a curve, with a surcharge for each parameter that it uses. */
+/* The error of a curve, with a penalty for each parameter that it uses. */
 static double score(const tess_model_curve *curve)
 {
     return curve->error * (1 + 0.04 * (curve->row_bytes > 0) + 0.04 * (curve->step_seconds > 0));
 }
 
-/* The best curve over what a row and what a step may cost: points of long and of short rows tell.
+/* Finds the best curve over the possible costs of a row and of a step. Points of long and of short
+ * rows separate the two.
  */
 static bool fit_best(const fit_points *p, tess_model_curve *curve)
 {
@@ -145,8 +146,8 @@ static bool fit_best(const fit_points *p, tess_model_curve *curve)
     return found;
 }
 
-/* What the curve leaves of the points, as a factor for each group of them that are about as large:
- * `x` of those from first * growth^(i - 1/2) to first * growth^(i + 1/2) are the i-th. */
+/* Groups of points of similar size, each with a correction factor for what the curve leaves
+ * unexplained. Group i has `x` from first * growth^(i - 1/2) to first * growth^(i + 1/2). */
 typedef struct grouping {
     double first, growth;
     int groups;
@@ -165,14 +166,15 @@ static void fit_factors(const fit_points *p, const double *x, const double *left
         counts[at]++;
     }
     for (int i = 0; i < g.groups; i++) {
-        if (counts[i] < 2) /* it may have been disturbed */
+        if (counts[i] < 2) /* a single point may have been disturbed */
             continue;
         out->point[out->count].at = exp(logs[i] / counts[i]);
         out->point[out->count++].factor = factors[i] / counts[i];
     }
 }
 
-/* Rows of about 7, 27 and 81 blocks, then sizes as calibrate.c takes them. */
+/* Fits the factors: for rows of about 7, 27 and 81 blocks, then in the cache for the sizes of
+ * calibrate.c. */
 static void fit_rest(const fit_points *p, tess_model_curve *curve)
 {
     static const grouping lengths = {9, 3, 3}, sizes = {1e5, 2.5, TESS_MODEL_FACTORS};
@@ -211,7 +213,7 @@ static tess_status fit_class(tess_calibration *c, const char *name, bool cached,
 
 enum { BINS = 6 };
 
-/* Adds the share of one size, or of the mean of those that are about as large. */
+/* Adds the resident share at one size. */
 static tess_status add_share(tess_calibration *c, const char *name, double bytes, double share)
 {
     tess_model_extra extra = {.block = c->block,
@@ -225,7 +227,8 @@ static tess_status add_share(tess_calibration *c, const char *name, double bytes
     return tess_model_add_extra(c->model, &extra);
 }
 
-/* What share of the data the times of samples between the two curves stand for. */
+/* Computes the resident shares from the samples between cache and memory, whose times lie between
+ * the two curves. */
 static tess_status fit_shares(tess_calibration *c, const char *name, double working_share)
 {
     double shares[BINS] = {0}, logs[BINS] = {0}, cache = c->model->cache_bytes;
@@ -244,7 +247,7 @@ static tess_status fit_shares(tess_calibration *c, const char *name, double work
                                 .length = s->length};
         double in = tess_model_seconds_from(c->model, &load, true, false);
         double out = tess_model_seconds_from(c->model, &load, false, false);
-        if (!(in > 0) || !(out > 1.05 * in)) /* nothing to tell them apart by */
+        if (!(in > 0) || !(out > 1.05 * in)) /* the curves are too close */
             continue;
         int bin = (int)(log(times / TESS_CACHE_KEPT) / width);
         bin = bin < BINS ? bin : BINS - 1;

@@ -1,7 +1,7 @@
-/* From samples of irregular matrices to extras. */
+/* Computes extras from samples of irregular matrices. */
 #include "calibrate/samples.h"
 
-/* The model's time for a sample of such a matrix. */
+/* The model's time for a sample of an irregular matrix. */
 static double expected_of(const tess_calibration *c, const tess_model_problem *problem,
                           const tess_sample *s)
 {
@@ -27,7 +27,7 @@ tess_status tess_calibration_extras(tess_calibration *c, const tess_irregular *i
 {
     tess_model_problem problem = irregular->problem;
     double x_bytes = kind == TESS_EXTRA_FAR ? problem.x_bytes : 0;
-    problem.longest = 0; /* what is sought, and what is measured after it, is not expected */
+    problem.longest = 0; /* not yet in the model: the extra sought, and those measured later */
     if (kind != TESS_EXTRA_LONGEST)
         problem.far = 0;
     if (kind == TESS_EXTRA_CHANGE)
@@ -47,7 +47,7 @@ tess_status tess_calibration_extras(tess_calibration *c, const tess_irregular *i
     return TESS_OK;
 }
 
-/* The fastest of a class; NULL: there is none. */
+/* The fastest sample of a class; NULL: there is none. */
 static const tess_sample *find_sample(const tess_calibration *c, const tess_irregular *irregular,
                                       const char *name)
 {
@@ -60,8 +60,8 @@ static const tess_sample *find_sample(const tess_calibration *c, const tess_irre
     return found;
 }
 
-/* From the difference of two measured times: the curves' errors, which are larger than that, are
- * the same in both. */
+/* Adds the extra ALONE from the difference of two measured times. The curves' errors are larger
+ * than this difference, but the same in both times. */
 static tess_status add_alone(tess_calibration *c, const tess_irregular *even,
                              const tess_irregular *uneven)
 {
@@ -81,8 +81,8 @@ static tess_status add_alone(tess_calibration *c, const tess_irregular *even,
 tess_status tess_calibration_irregular(tess_calibration *c, const tess_irregular *random,
                                        const tess_irregular *even, const tess_irregular *uneven)
 {
-    /* Of random rows a few blocks are done alone, of uneven ones many: what is taken for the one
-     * and is the other's becomes a quarter each time. */
+    /* Random rows have a few blocks done alone, uneven rows many, so the two extras are computed in
+     * turn. The time that is assigned to the wrong one shrinks to a quarter in each round. */
     enum { TIMES = 4 };
     for (int again = 0; again < TIMES; again++) {
         if (again > 0) {

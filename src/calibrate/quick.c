@@ -1,9 +1,9 @@
-/* How far a stand-in's predictions are from this device: a few products in the cache and from
- * memory, each beside what the model says of it. A second or two instead of a calibration's
- * minutes; what the kernels of a GPU take to compile comes on top. */
+/* Measures how far a stand-in's predictions are off for this device: a few products in the cache
+ * and from memory are compared with the model. This takes a second or two instead of a
+ * calibration's minutes, not counting the compilation of a GPU's kernels. */
 #include "calibrate/samples.h"
 
-enum { KERNELS = 2 }; /* measured on each matrix: the two classes that the model ranks first */
+enum { KERNELS = 2 }; /* measured per matrix: the two classes that the model ranks first */
 static const double budget_seconds = 1.3, most_bytes = 4e8;
 
 /* The mean of the logarithms of predicted over measured times. */
@@ -46,7 +46,7 @@ cleanup:
     return status;
 }
 
-/* The cubes, in the cache and from memory in turn, until the time is spent. */
+/* Measures the cubes, in the cache and from memory in turn, until the time is spent. */
 static tess_status measure(tess_calibration *c, mean_ratio ratios[2])
 {
     static const struct {

@@ -1,23 +1,25 @@
-/* Measurements as the model is fitted to, and compared with: whole products and iterations. */
+/* The measurements to which the model is fitted, and with which it is compared: whole products and
+ * iterations. */
 #include "calibrate/calibrate.h"
 
 enum { RUNS_MAX = 128, RUNS_HOST = 31, ROUNDS = 9 };
 
-/* Iterations of the two solves whose difference is timed. A GPU runs them in graphs of up to 16:
- * ten times as many, lest how it begins and ends be taken for iterations. */
+/* The iterations of the two solves whose difference is timed. A GPU runs iterations in graphs of up
+ * to 16, so it does ten times as many: otherwise the difference would include the start and end of
+ * graphs. */
 enum { FEW = 4, MANY = 24, ASYNCHRONOUS_TIMES = 10 };
 
 static const tess_product spmv = {.kind = TESS_PRODUCT_SPMV};
 
-/* The lower quartile: what disturbs a run makes it longer, never shorter. */
+/* The lower quartile: a disturbance makes a run longer, never shorter. */
 static double typical(double *seconds, int count)
 {
     tess_sort_doubles(seconds, count);
     return seconds[count / 4];
 }
 
-/* Threads, clocks and caches need some milliseconds until products take the same time. A GPU gets
- * its products in long rows: while vectors are copied its clock falls again. */
+/* Runs products until their times are constant: threads, clocks and caches need some milliseconds.
+ * A GPU gets many products per call, since its clock falls while vectors are copied. */
 static tess_status warm_up(tess_plan *plan, const void *x, void *y)
 {
     double runs[RUNS_MAX], start = tess_seconds();
@@ -39,7 +41,7 @@ tess_status tess_sample_spmv(tess_device *device, const tess_matrix *A,
         .format = candidate->format, .kernel = candidate->kernel, .params = candidate->params};
     int most = device->backend->asynchronous ? RUNS_MAX : RUNS_HOST;
     double runs[RUNS_MAX], bytes = tess_matrix_spmv_bytes(A), few = 4e8 / (bytes + 1);
-    /* A host's long run averages over what disturbs it. */
+    /* A long run on a host averages over disturbances. */
     int least = device->backend->asynchronous || bytes < 256e6 ? 9 : 5;
     int count = few < least ? least : few > most ? most : (int)few;
     tess_plan *plan;
@@ -52,8 +54,8 @@ tess_status tess_sample_spmv(tess_device *device, const tess_matrix *A,
     return status;
 }
 
-/* A solve from zero: the seconds of its steps, and its iterations. Vectors that go to a device and
- * come back are not among them: that takes a millisecond more or less from one time to the next. */
+/* Solves from x = 0: the seconds of the steps, and the iterations. Copies of vectors to and from a
+ * device are not included: their time varies by a millisecond. */
 static tess_status time_iterations(tess_solver *solver, const tess_plan *plan, const void *b,
                                    void *x, double *seconds, int *iterations)
 {
@@ -66,9 +68,10 @@ static tess_status time_iterations(tess_solver *solver, const tess_plan *plan, c
     return TESS_OK;
 }
 
-/* A solver that stops after *count iterations of CG, and has run once: what is compiled and
- * allocated is there, and *count becomes how many it did. A GPU captures iterations when they come
- * again, in the first of the rounds that follow, which for that is not the one that counts. */
+/* Makes a solver that stops after *count iterations of CG, and runs it once, so that everything is
+ * compiled and allocated. *count becomes the number of its iterations. A GPU captures the
+ * iterations as a graph in the solver's second run, the first timed round; the lower quartile
+ * leaves that round out. */
 static tess_status make_solver(tess_plan *plan, int *count, const void *b, void *x,
                                tess_solver **solver)
 {
@@ -93,7 +96,7 @@ tess_status tess_sample_iteration(tess_plan *plan, const void *b, double *produc
     TESS_TRY(tess_calloc_bytes(plan->ctx, plan->matrix->rows, sizeof(double), &x));
     tess_status status;
     TESS_TRY_CLEAN(make_solver(plan, &most, b, x, &lasting));
-    if (most < times * MANY) { /* solved, or broken down: such an end takes its own time */
+    if (most < times * MANY) { /* solved or broken down, which takes time of its own */
         most -= most / 8 + 1;
         least = most / (MANY / FEW);
         if (least < 1) {
@@ -108,8 +111,9 @@ tess_status tess_sample_iteration(tess_plan *plan, const void *b, double *produc
         TESS_TRY_CLEAN(time_iterations(lasting, plan, b, x, &many[i], &did));
     }
     TESS_TRY_CLEAN(tess_product_time(plan, &spmv, 1, b, 0, x, products, runs));
-    /* The difference leaves out what a solve does before and after its iterations. Each solve's
-     * typical time first: beside a brief one that was disturbed iterations would look short. */
+    /* The difference leaves out the work of a solve before and after its iterations. The typical
+     * times are taken before the difference: beside a disturbed brief solve, iterations would look
+     * short. */
     *iteration = (typical(many, ROUNDS) - typical(few, ROUNDS)) / (most - least);
     *product = typical(runs, products);
 cleanup:

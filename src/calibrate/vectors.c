@@ -1,9 +1,9 @@
-/* Calibration of iterations of CG, of plain reading and of copies.
+/* Calibrates iterations of CG, plain reading, and copies.
  *
- *   vectors            iterations less their products, on cubes
- *   vectors streamed   the same where the matrix goes through a GPU's cache
- *   at once            whole iterations, where the device does all of them in one launch
- *   reading            as many bytes as the device reads in the same time, and nothing else
+ *   vectors            iterations without their products, on cubes
+ *   vectors streamed   the same where the matrix streams through a GPU's cache
+ *   at once            whole iterations, if the device does all of them in one launch
+ *   reading            the read ceiling of the device
  *   copies             a vector to the device and another one back
  */
 #include "calibrate/samples.h"
@@ -13,7 +13,7 @@ static tess_status sample(tess_calibration *c, const tess_matrix *A, double *pro
 {
     static const tess_plan_options guess = {.effort = TESS_EFFORT_ESTIMATE, .reproducible = 1};
     tess_plan *plan = NULL;
-    void *b = NULL; /* random: the generator's is solved by one iteration */
+    void *b = NULL; /* random: one iteration solves that of the generator */
     tess_status status;
     TESS_TRY_CLEAN(tess_alloc_bytes(c->ctx, A->rows, sizeof(double), &b));
     tess_random_vector(b, A->rows, c->type);
@@ -31,7 +31,8 @@ cleanup:
 
 /* ---- Passes ---- */
 
-/* Bytes that a host's passes move, of 12 vectors, and how they grow; bytes of a GPU's matrices. */
+/* The bytes that a host's passes over 12 vectors move, and their growth; the bytes of a GPU's
+ * matrices. */
 static const double first_passes = 1e5, growth = 1.8;
 static const double first_matrix = 6e4, last_matrix = 3.2e8, growth_matrix = 1.35;
 
@@ -44,8 +45,9 @@ static tess_status measure_reading(tess_calibration *c, const char *name, double
     return tess_calibration_keep(c, &read);
 }
 
-/* A host's iterations are passes over memory whatever the matrix is: one shape. Its working set is
- * six vectors and a row of the matrix beside the 12 moved ones. */
+/* On a host the passes over vectors do not depend on the matrix, so one shape is measured. The
+ * working set is six vectors and the matrix (`row` bytes per row), while the passes move 12
+ * vectors. */
 static tess_status measure_host(tess_calibration *c)
 {
     double scalar = (double)tess_type_size(c->type), row = 7 * (scalar + 4) + 4;
@@ -58,7 +60,7 @@ static tess_status measure_host(tess_calibration *c)
         tess_matrix_destroy(A);
         passes.seconds = iteration - product;
         if (status == TESS_ERR_UNSUPPORTED && c->device->backend->read_ceiling)
-            status = measure_reading(c, TESS_MODEL_VECTORS, bytes); /* where no solver runs */
+            status = measure_reading(c, TESS_MODEL_VECTORS, bytes); /* on devices without solvers */
         else if (status == TESS_OK && passes.seconds > 0)
             status = tess_calibration_keep(c, &passes);
         TESS_TRY(status);
@@ -67,8 +69,9 @@ static tess_status measure_host(tess_calibration *c)
     return tess_calibration_fit(c, (row + 6 * scalar) / (12 * scalar));
 }
 
-/* A GPU's by where the matrix comes from. Between, the product alone finds some of it in L2 that an
- * iteration's vectors push out: what such an iteration takes more is not of its passes. */
+/* The class of a GPU's iteration, by where the matrix comes from. NULL between cache and memory: a
+ * product by itself finds a part of the matrix in L2, which in an iteration the vectors evict. The
+ * time added by this is not that of passes. */
 static const char *class_of(const tess_calibration *c, const tess_matrix *A)
 {
     const tess_backend *backend = c->device->backend;
@@ -97,7 +100,7 @@ static tess_status measure_iteration(tess_calibration *c, const tess_matrix *A)
     return kept.seconds > 0 ? tess_calibration_keep(c, &kept) : TESS_OK;
 }
 
-/* What an iteration takes more where the product cuts a long row, in the mean of a few. */
+/* Measures the mean time that an iteration takes longer if its product cuts a long row. */
 static tess_status measure_cut(tess_calibration *c)
 {
     static const tess_calibration_shape crossed = {.length = 7, .share = 1, .crossed = true};
@@ -120,8 +123,8 @@ static tess_status measure_cut(tess_calibration *c)
     return extra.seconds > 0 ? tess_model_add_extra(c->model, &extra) : TESS_OK;
 }
 
-/* A GPU begins the next launch while a product ends, so that it matters how long that takes: cubes
- * of all sizes and several block sizes. */
+/* A GPU begins the next launch while a product ends, so the time depends on the product's end:
+ * cubes of all sizes and several block sizes are measured. */
 static tess_status measure_asynchronous(tess_calibration *c)
 {
     static const int points[] = {7, 27}, blocks[] = {1, 2, 3, 4, 8, 16};

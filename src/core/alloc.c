@@ -3,7 +3,8 @@
 
 #include "core/core.h"
 
-/* From this size on the TLB matters more than the waste of rounding up (a few per cent). */
+/* Arrays of this size or more use huge pages: TLB misses then cost more than the memory that
+ * rounding up wastes (a few per cent). */
 #define HUGE_FROM ((size_t)4 << 20)
 #define HUGE_PAGE ((size_t)2 << 20)
 

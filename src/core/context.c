@@ -1,4 +1,4 @@
-/* The context: options in force, and the sentence for the last failure. */
+/* The context: the options in force, and the sentence of the last failure. */
 #include <time.h>
 
 #include "core/core.h"

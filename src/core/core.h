@@ -33,19 +33,19 @@
             goto cleanup;      \
     } while (0)
 
-/* A call that is skipped after a failure, with the same variable: for functions that go on to a
- * common end. */
+/* Makes the call unless an earlier one failed, with the same variable: for functions in which
+ * failure and success share one end. */
 #define TESS_THEN(call)        \
     do {                       \
         if (status == TESS_OK) \
             status = (call);   \
     } while (0)
 
-/* The end of a constructor, after its clean-up: *out becomes the object where all went well; else
- * the object is destroyed. The value is `status`. */
+/* The end of a constructor, after its clean-up: on success *out becomes the object, otherwise the
+ * object is destroyed. The value is `status`. */
 #define TESS_DELIVER(status, object, destroy, out) \
     TESS_DELIVER_OR(status, object, destroy(object), out)
-/* The same with the call that destroys the object. */
+/* The same, where `call` destroys the object. */
 #define TESS_DELIVER_OR(status, object, call, out) \
     ((status) == TESS_OK ? (void)(*(out) = (object)) : (void)(call), (status))
 
@@ -76,7 +76,8 @@ struct tess_ctx {
     char error[1024];
 };
 
-/* Writes the sentence and returns `status`. ctx may be NULL (nothing is written). */
+/* Writes the error's sentence into the context and returns `status`. With ctx = NULL nothing is
+ * written. */
 tess_status tess_fail(tess_ctx *ctx, tess_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
@@ -91,8 +92,8 @@ tess_kept_error tess_error_keep(const tess_ctx *ctx);
 void tess_error_restore(tess_ctx *ctx, const tess_kept_error *kept);
 
 /* Copies the caller's options, which may be NULL, to `out`. Options begin with their size in bytes:
- * those of an older header are shorter, those of a newer one longer. A size of 0 stands for
- * `first`, the size in version 0.2. Bytes that this library does not know must be 0. */
+ * a caller built with an older header passes fewer bytes, one with a newer header more. A size of 0
+ * stands for `first`, the size in version 0.2. Bytes that this library does not know must be 0. */
 tess_status tess_take_options_bytes(tess_ctx *ctx, const char *name, const void *given,
                                     size_t first, size_t size, void *out);
 /* No options have grown since 0.2. Options that grow pass the offset of their first new field. */
@@ -107,8 +108,9 @@ tess_status tess_progress(tess_ctx *ctx, const char *what, double done, double t
 
 /* ---- Memory: alloc.c ---- */
 
-/* count*size bytes aligned to 64 (2 MiB and advised for huge pages from 4 MiB up), not cleared.
- * A count of 0 gives a valid pointer. Fails with TESS_ERR_MEMORY or TESS_ERR_OVERFLOW. */
+/* Allocates count*size bytes, not cleared, aligned to 64 bytes. An array of 4 MiB or more is
+ * aligned to 2 MiB and advised for huge pages. A count of 0 gives a valid pointer. Fails with
+ * TESS_ERR_MEMORY or TESS_ERR_OVERFLOW. */
 tess_status tess_alloc_bytes(tess_ctx *ctx, int64_t count, size_t size, void **out);
 tess_status tess_calloc_bytes(tess_ctx *ctx, int64_t count, size_t size, void **out);
 void tess_free(tess_ctx *ctx, void *pointer); /* NULL is fine */
@@ -123,14 +125,14 @@ void tess_free_all(tess_ctx *ctx, void *const *pointers, size_t count);
     tess_free_all((ctx), (void *const[]){__VA_ARGS__}, \
                   sizeof((void *const[]){__VA_ARGS__}) / sizeof(void *))
 
-/* Moves an array, of which the first `used` elements count, to one of `count` elements. */
+/* Moves an array to a new one of `count` elements, with its first `used` elements. */
 tess_status tess_resize_bytes(tess_ctx *ctx, void **items, size_t size, int64_t used,
                               int64_t count);
 #define TESS_RESIZE(ctx, items, used, count) \
     tess_resize_bytes((ctx), (void **)(items), sizeof **(items), (used), (count))
 
-/* Room for one more element of `size` bytes in a growing array: where count has reached *capacity,
- * the array is moved to one twice as large. */
+/* Makes room for one more element of `size` bytes in a growing array: when count has reached
+ * *capacity, the array is moved to one twice as large. */
 tess_status tess_grow_bytes(tess_ctx *ctx, void **items, size_t size, int64_t count,
                             int64_t *capacity);
 #define TESS_GROW(ctx, items, count, capacity) \
@@ -157,8 +159,8 @@ static inline int64_t tess_max(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* The first of sorted[low .. high-1] that is not less than `value`; high where all are. Numbers of
- * 32 bits or of 64: `size` is that of one. */
+/* The index of the first of sorted[low .. high-1] that is not less than `value`; high where all are
+ * less. The numbers have 32 or 64 bits: `size` is the bytes of one. */
 static inline int64_t tess_lower_bound_of(const void *sorted, size_t size, int64_t low,
                                           int64_t high, int64_t value)
 {
@@ -186,13 +188,13 @@ static inline bool tess_is_complex(tess_type type)
     return type == TESS_C64 || type == TESS_C32;
 }
 
-/* The type of the two parts of a complex scalar; a real type itself. */
+/* The type of a complex scalar's two parts; of a real type, the type itself. */
 static inline tess_type tess_real_type(tess_type type)
 {
     return type == TESS_C64 ? TESS_F64 : type == TESS_C32 ? TESS_F32 : type;
 }
 
-/* Reals in `count` scalars. */
+/* The number of reals in `count` scalars. */
 static inline int64_t tess_reals(tess_type type, int64_t count)
 {
     return tess_is_complex(type) ? 2 * count : count;
@@ -217,8 +219,8 @@ static inline void tess_put(void *array, tess_type type, int64_t i, double value
         ((float *)array)[i] = (float)value;
 }
 
-/* The largest |a_i| of `count` reals from the first one on; NaN is left out. With fmax gcc 12 for
- * aarch64 fails to compile the loop. */
+/* The largest |a_i| of `count` reals from index `first` on; NaN is left out. fmax is not used: gcc
+ * 12 for aarch64 fails to compile the loop with it. */
 static inline double tess_largest(const void *array, tess_type type, int64_t first, int64_t count)
 {
     double largest = 0;
@@ -238,7 +240,8 @@ static inline tess_complex tess_get_complex(const void *array, tess_type type, i
     return (tess_complex){tess_get(array, part, 2 * i), tess_get(array, part, 2 * i + 1)};
 }
 
-/* Of a real array the imaginary part of `value` is dropped. */
+/* Sets scalar i of an array of any type. In a real array the imaginary part of `value` is
+ * dropped. */
 static inline void tess_put_complex(void *array, tess_type type, int64_t i, tess_complex value)
 {
     if (!tess_is_complex(type)) {
@@ -265,7 +268,8 @@ static inline tess_complex tess_conjugate(tess_complex a)
     return (tess_complex){a.re, -a.im};
 }
 
-/* a / b without overflow of |b|^2 (Smith 1962); where b is real, both parts divided by it. */
+/* a / b without overflow of |b|^2 (Smith 1962); where b is real, both parts of a are divided by
+ * it. */
 static inline tess_complex tess_complex_quotient(tess_complex a, tess_complex b)
 {
     if (b.im == 0)
@@ -304,8 +308,8 @@ static inline const char *tess_type_name(tess_type type)
 
 /* ---- Options strings: options.c ---- */
 
-/* One key of an options string "key=value,key=value". Tables live on the stack of the function that
- * knows the targets. A BOOL key without "=value" means 1. */
+/* One key of an options string "key=value,key=value". The table lives on the stack of the function
+ * that knows the targets. A BOOL key without "=value" means 1. */
 typedef enum tess_option_kind {
     TESS_OPTION_INT,    /* int64_t, min..max */
     TESS_OPTION_DOUBLE, /* double, min..max */
@@ -336,15 +340,15 @@ typedef struct {
 const char *tess_suggest(tess_suggestion *into, const char *word, const char *const *candidates,
                          size_t count);
 
-/* Prints behind the end of the text, which has room for `size` bytes; what does not fit is cut
- * off. */
+/* Appends to the text, whose array has `size` bytes; characters that do not fit are cut off. */
 void tess_append(char *text, size_t size, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* Replaces the first `old` in a text of at most 127 bytes by `new`, cut to `size`. */
 void tess_replace(char *text, size_t size, const char *old, const char *new);
 
-/* Parses the whole of `text` as a number; false if anything is left over or out of range. */
+/* Parses the whole of `text` as a number; false if characters are left over or the number is out of
+ * range. */
 bool tess_parse_int64(const char *text, int64_t *value);
 bool tess_parse_double(const char *text, double *value);
 
@@ -358,13 +362,13 @@ typedef struct tess_cpu_id {
 } tess_cpu_id;
 
 void tess_cpu_identify(tess_cpu_id *id);
-/* "Neoverse-V1", "AMD EPYC 9554 64-Core Processor": what tells one processor model from another. */
+/* The processor model's name: "Neoverse-V1", "AMD EPYC 9554 64-Core Processor". */
 void tess_cpu_name(char *name, size_t size);
 
 /* ---- Numbers: random.c ---- */
 
-/* The i-th number of the stream `seed`: no state, so a parallel loop draws the same values with any
- * number of threads. */
+/* The i-th number of the sequence `seed`. It has no state, so a parallel loop draws the same values
+ * with any number of threads. */
 uint64_t tess_random_u64(uint64_t seed, uint64_t i);
 /* Uniform in [-1, 1), never 0. */
 double tess_random_unit(uint64_t seed, uint64_t i);
@@ -376,7 +380,7 @@ uint64_t tess_hash_bytes(const void *bytes, size_t size, uint64_t seed);
 
 /* Sorts `count` >= 1 numbers, the smallest first. */
 void tess_sort_doubles(double *values, int64_t count);
-/* Their median; of an even count, the mean of the middle two. Sorts them. */
+/* The median of the numbers; of an even count, the mean of the middle two. Sorts the numbers. */
 double tess_median(double *values, int64_t count);
 
 /* Seconds on a monotonic clock. */

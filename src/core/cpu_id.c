@@ -1,5 +1,5 @@
 /* What the processor can do and how large its caches are, asked of the operating system (aarch64)
- * or of cpuid (x86-64). Nothing is remembered: callers keep the answer. */
+ * or of cpuid (x86-64). Answers are not cached here: callers keep them. */
 #include <unistd.h>
 
 #include "core/core.h"
@@ -71,7 +71,7 @@ void tess_cpu_identify(tess_cpu_id *id)
 #endif
 }
 
-/* Arm processors report only numbers. These are the names of the ones found in servers. */
+/* Arm processors report only numbers. The table names the models found in servers. */
 static const char *arm_part(unsigned implementer, unsigned part)
 {
     static const struct {

@@ -7,7 +7,8 @@ typedef unsigned __int128 u128;
 
 enum { LIMBS = 42 };
 
-/* The leading 128 bits of a little-endian number of 32-bit limbs, its top bit moved to bit 127. */
+/* The leading 128 bits of a little-endian number of 32-bit limbs, shifted so that its top bit is
+ * bit 127. */
 static void leading_bits(const uint32_t *limb, uint64_t power[2])
 {
     int top = LIMBS - 1;
@@ -37,7 +38,8 @@ static void fill_powers(tess_decimal *decimal)
             carry >>= 32;
         }
     }
-    /* 2^1312 / 5^k: flooring after every division by 5 floors the whole quotient. */
+    /* 2^1312 / 5^k by repeated division: rounding down after every division by 5 rounds the whole
+     * quotient down. */
     memset(limb, 0, sizeof limb);
     limb[LIMBS - 1] = 1;
     for (int q = -1; q >= TESS_POWER_MIN; q--) {
@@ -82,8 +84,8 @@ static double make_double(uint64_t mantissa, int64_t exponent)
     return value;
 }
 
-/* The 128 leading bits of w * 5^q. The second product is computed only where the first leaves the
- * rounding open. */
+/* The 128 leading bits of w * 5^q. The second product, with the lower 64 bits of the power, is
+ * computed only where the first leaves the rounding open. */
 static u128 scaled_product(const tess_decimal *decimal, uint64_t w, int64_t q)
 {
     const uint64_t *power = decimal->power[q - TESS_POWER_MIN];
@@ -134,7 +136,7 @@ bool tess_decimal_scale(const tess_decimal *decimal, uint64_t w, int64_t q, doub
     return true;
 }
 
-/* What stands behind the 'e' at p; 0 where the number ends before. */
+/* The number after the 'e' at p; 0 where the text ends before an 'e'. */
 static int64_t read_exponent(const char *p, const char *end)
 {
     if (p == end)
@@ -146,8 +148,8 @@ static int64_t read_exponent(const char *p, const char *end)
     return minus ? -e : e;
 }
 
-/* Numbers of more than 19 digits lie between their first 19 digits and one unit more. Where both
- * bounds round to the same double, that is the result. */
+/* A number of more than 19 digits lies between its first 19 digits and that value plus one unit of
+ * the 19th. Where both bounds round to the same double, that is the result. */
 static bool bracket(const tess_decimal *decimal, const char *begin, const char *end, double *value)
 {
     uint64_t w = 0;
@@ -178,8 +180,8 @@ double tess_decimal_slow(const tess_decimal *decimal, const char *begin, const c
     double value;
     if (bracket(decimal, begin, end, &value))
         return value;
-    /* Room for every halfway point between doubles (767 digits). Digits beyond can only be a
-     * non-zero tail, which a final 1 stands for. */
+    /* Room for every halfway point between doubles (767 digits). Of the digits beyond only whether
+     * they are all zero matters: a final 1 stands for a non-zero tail. */
     char text[1200];
     size_t length = 0;
     int64_t dropped = 0;
@@ -208,7 +210,7 @@ double tess_decimal_slow(const tess_decimal *decimal, const char *begin, const c
 
 /* ---- Writing ---- */
 
-/* The upper 64 bits of g * c / 2^64, its last bit set when anything below was lost. */
+/* The upper 64 bits of g * c / 2^64, with the last bit set when non-zero bits below were lost. */
 static uint64_t round_to_odd(uint64_t high, uint64_t low, uint64_t c)
 {
     u128 y = (u128)high * c + (uint64_t)(((u128)low * c) >> 64);

@@ -1,10 +1,13 @@
 /* Decimal text <-> double, exactly rounded, whatever LC_NUMERIC says.
  *
- * Reading: up to 19 digits make an integer w and a power of ten q. Small ones are one exact
- * multiplication or division; the rest is a 64 x 128 bit product with a table of powers of five
- * (Lemire, "Number parsing at a gigabyte per second", 2021); the handful of cases that product
- * cannot decide go to strtod in the C locale. Writing: the shortest text that reads back to the
- * same bits (Giulietti, "The Schubfach way to render doubles", 2020), from the same table.
+ * Reading: up to 19 digits make an integer w and a power of ten q.
+ *   - Small w and q: one exact multiplication or division.
+ *   - The others: a 64 x 128 bit product with a table of powers of five (Lemire, "Number parsing at
+ *     a gigabyte per second", 2021).
+ *   - The few cases whose rounding the product leaves open: strtod in the C locale.
+ *
+ * Writing: the shortest text that reads back to the same bits (Giulietti, "The Schubfach way to
+ * render doubles", 2020), from the same table.
  */
 #pragma once
 
@@ -14,7 +17,8 @@
 
 enum { TESS_POWER_MIN = -342, TESS_POWER_MAX = 324, TESS_DECIMAL_TEXT = 32 };
 
-/* The leading 128 bits of 5^q, high word first, truncated. Computed, so nothing is generated. */
+/* The leading 128 bits of 5^q, high word first, truncated. The table is computed at run time, so
+ * the build generates no file. */
 typedef struct tess_decimal {
     uint64_t power[TESS_POWER_MAX - TESS_POWER_MIN + 1][2];
     locale_t c_locale;
@@ -23,7 +27,8 @@ typedef struct tess_decimal {
 tess_status tess_decimal_create(tess_ctx *ctx, tess_decimal **out);
 void tess_decimal_destroy(tess_ctx *ctx, tess_decimal *decimal);
 
-/* w * 10^q for w < 2^64, rounded to nearest even; false when the product cannot decide. */
+/* w * 10^q for w < 2^64, rounded to nearest even; false when the product leaves the rounding
+ * open. */
 bool tess_decimal_scale(const tess_decimal *decimal, uint64_t w, int64_t q, double *value);
 
 /* The slow path: any number of digits. [begin, end) is a checked number without its sign. */
@@ -34,7 +39,8 @@ double tess_decimal_slow(const tess_decimal *decimal, const char *begin, const c
 char *tess_decimal_format(const tess_decimal *decimal, double value, char *text);
 char *tess_decimal_format_int(int64_t value, char *text);
 
-/* Eight ASCII digits at once: the bytes are all in '0'..'9', and their value. */
+/* Reads eight ASCII digits at once. Returns whether all bytes are in '0'..'9'; *value is their
+ * number. */
 static inline bool tess_eight_digits(const char *p, uint64_t *value)
 {
     uint64_t v;
@@ -65,10 +71,10 @@ static inline const char *tess_decimal_digits(const char *p, uint64_t *w)
     return p;
 }
 
-/* Reads one number at p: [+-] digits [. digits] [(e|E|d|D) [+-] digits]. Returns its end, NULL if
- * there is no number. A value beyond the range of double gives an infinity, one too small a zero.
- * Needs a byte that no number contains (a newline, say) before the end, and 8 readable bytes after
- * it. *integral: neither point nor exponent. */
+/* Reads one number at p: [+-] digits [. digits] [(e|E|d|D) [+-] digits]. Returns its end, or NULL
+ * if there is no number. A value too large for a double gives an infinity, one too small gives
+ * zero. The text must end with a byte that no number contains (a newline, say), and 8 bytes after
+ * it must be readable. *integral: whether the number has neither point nor exponent. */
 static inline const char *tess_decimal_parse(const tess_decimal *decimal, const char *p,
                                              double *value, bool *integral)
 {

@@ -1,4 +1,4 @@
-/* Finds shared libraries by name. */
+/* Finds shared libraries by name, and functions in them. */
 #include "core/library.h"
 
 #include "core/system.h"

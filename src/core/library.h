@@ -1,4 +1,5 @@
-/* Shared libraries that are looked for when they are first needed: nothing is needed to build. */
+/* Shared libraries that are looked for when they are first used, so the build needs none of
+ * them. */
 #pragma once
 
 #include "core/core.h"
@@ -19,6 +20,7 @@ typedef struct tess_library {
     const tess_library_function *functions; /* {NULL, 0} after the last */
 } tess_library;
 
-/* Loads the library and fills the pointers (api = NULL: looks for them); otherwise a sentence says
- * what to install. A library stays loaded. */
+/* Loads the library and fills the function pointers of *api; with api = NULL only checks that the
+ * functions exist. On failure the error's sentence says what to install. The library stays
+ * loaded. */
 tess_status tess_library_find(tess_ctx *ctx, const tess_library *library, void *api);

@@ -45,7 +45,7 @@ bool tess_parse_double(const char *text, double *value)
     char *end;
     if (!*text || isspace((unsigned char)text[0]))
         return false;
-    /* A point is a point, whatever locale the program has set. */
+    /* The decimal separator is a point, whatever locale the program has set. */
     locale_t c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     if (!c_locale)
         return false;
@@ -57,8 +57,9 @@ bool tess_parse_double(const char *text, double *value)
     return true;
 }
 
-/* Letters replaced, left out, put in, or swapped with the next one: the fewest that make b of a.
- * The last three rows of the table are kept. Words longer than WORD_MAX count as far. */
+/* The edit distance from a to b: the fewest letters to replace, leave out, insert, or swap with the
+ * next one. The last three rows of the table are kept. For words longer than WORD_MAX it is
+ * WORD_MAX. */
 static size_t edit_distance(const char *a, const char *b)
 {
     size_t na = strlen(a), nb = strlen(b), rows[3][WORD_MAX + 1];
@@ -159,7 +160,7 @@ static tess_status set_bool(tess_ctx *ctx, const char *what, const tess_option *
                      value);
 }
 
-/* "colours" is spelled "colors" too. */
+/* Returns whether value is the choice; "colours" may also be spelled "colors". */
 static bool is_choice(const char *value, const char *choice)
 {
     for (const char *c = choice; *c; c++) {

@@ -7,10 +7,9 @@
  *     GO --caller--> IDLE                         (the caller does the share itself)
  *     TAKEN --caller--> AWAITED --thread--> IDLE  (the caller sleeps until the thread wakes it)
  *
- * A waiting thread first looks at the word again and again, since waking takes longer than most
- * calls, and then sleeps on it. A thread that lost its processor while it looked finds that the
- * clock has jumped: another process wants the processor. For the time CROWDED, all threads of the
- * pool then look only briefly before they sleep.
+ * A waiting thread first polls the word, since waking takes longer than most calls, and then sleeps
+ * on it. A polling thread whose clock has jumped had lost its processor: another process wants the
+ * processor. For the time CROWDED all threads of the pool then poll only briefly before they sleep.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -22,13 +21,17 @@
 
 enum { IDLE, ASLEEP, GO, TAKEN, AWAITED, END };
 
-/* Seconds. LOOK: how long a thread looks before it sleeps. GAP: two looks so far apart mean that
- * another process had the processor (a host takes it from its guest for tens of microseconds, a
- * scheduler for milliseconds). CROWDED: how long that is remembered. */
+/* In seconds:
+ *   LOOK          how long a thread polls before it sleeps
+ *   LOOK_CROWDED  the same while another process wants the processor
+ *   GAP           two readings of the clock so far apart mean that another process had the
+ *                 processor (a host takes it from its guest for tens of microseconds, a
+ *                 scheduler for milliseconds)
+ *   CROWDED       how long such a gap is remembered */
 static const double LOOK = 500e-6, LOOK_CROWDED = 1e-6, GAP = 400e-6, CROWDED = 20e-3;
 
 typedef struct worker {
-    _Alignas(128) tess_word word; /* two cache lines: processors fetch them in pairs */
+    _Alignas(128) tess_word word; /* two cache lines: the prefetcher fetches pairs */
     int share;
     struct tess_pool *pool;
     pthread_t thread;
@@ -48,11 +51,12 @@ static void pause_thread(void)
 #if defined(__x86_64__) || defined(__i386__)
     __builtin_ia32_pause();
 #elif defined(__aarch64__)
-    __asm__ volatile("isb"); /* some 10 ns; "yield" is nothing on most processors */
+    __asm__ volatile("isb"); /* some 10 ns; "yield" does nothing on most processors */
 #endif
 }
 
-/* Looks until the word is no longer `value`; false: it still is, and looking on is not worth it. */
+/* Polls until the word is no longer `value`. Returns false when it still is after the time to
+ * poll. */
 static bool look(struct tess_pool *pool, const tess_word *word, unsigned value)
 {
     enum { LOOKS = 16 }; /* between two readings of the clock */
@@ -132,8 +136,8 @@ static void run_shares(struct tess_pool *pool, int shares, tess_share_fn run, vo
 
 /* ---- Threads made and ended ---- */
 
-/* How often this process was forked from one that had loaded the library: a child has none of its
- * parent's threads. */
+/* How many forks lie between this process and the one that loaded the library. A child has none of
+ * its parent's threads, so a pool made before the fork is unusable. */
 static atomic_uint forks;
 
 static void count_fork(void)
@@ -186,7 +190,8 @@ static worker *make_worker(struct tess_pool *pool, int share)
     return NULL;
 }
 
-/* As many threads as can be had; without memory or threads the caller does the work alone. */
+/* Returns the pool with up to `count` threads: as many as the system gives. Without memory or
+ * threads the caller does the work alone. */
 static struct tess_pool *grow(struct tess_pool *pool, int count)
 {
     if (!pool) {
@@ -211,8 +216,9 @@ static struct tess_pool *grow(struct tess_pool *pool, int count)
 /* The OpenMP library of the program, where it has one. Tessera does not link it. */
 extern int omp_in_parallel(void) __attribute__((weak));
 
-/* True for one caller at a time, who then has to leave. A fork may leave a child without the thread
- * that was inside: its number is then another one, and does not count. */
+/* Returns true for one caller at a time, who then has to set pool_user back to 0. While a caller is
+ * inside, pool_user is the number of forks plus 1. A forked child may inherit the value of a thread
+ * that it does not have: that value differs from its own and is ignored. */
 static bool enter(tess_ctx *ctx)
 {
     if (omp_in_parallel && omp_in_parallel())

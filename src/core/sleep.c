@@ -51,7 +51,7 @@ void tess_sleep_while(tess_word *word, unsigned value)
 
 void tess_wake(tess_word *word)
 {
-    pthread_mutex_lock(&word->mutex); /* else the signal may come between look and wait */
+    pthread_mutex_lock(&word->mutex); /* else the signal may come between test and wait */
     pthread_cond_signal(&word->changed);
     pthread_mutex_unlock(&word->mutex);
 }

@@ -15,11 +15,11 @@ typedef struct tess_word {
 
 void tess_word_open(tess_word *word);
 void tess_word_close(tess_word *word);
-/* Returns when the value is another one. */
+/* Returns when the word's value differs from `value`. */
 void tess_sleep_while(tess_word *word, unsigned value);
-/* Wakes one who sleeps; the value was changed before. */
+/* Wakes one thread that sleeps on the word. The value must have been changed before. */
 void tess_wake(tess_word *word);
 
-/* One thread at a time. The word is 0 while nobody is inside. */
+/* A lock: one thread at a time holds it. The word is 0 while nobody does. */
 void tess_lock(tess_word *word);
 void tess_unlock(tess_word *word);

@@ -9,16 +9,16 @@
  *     tess_for(ctx, count, scale, &(scaling){x, y, factor});
  *
  * The caller's thread does share 0, thread i of the context's pool share i. When the caller's
- * thread is through with its own share, it also does those that nobody has begun: a share never
- * waits for a thread that the system does not let run. Shares are the same whoever does them, so
- * results do not depend on that. A share must not wait for another one.
+ * thread has finished share 0, it also does the shares that no thread has begun, so no share waits
+ * for a thread that the system does not let run. A share's range does not depend on the thread that
+ * does it, so neither do results. A share must not wait for another share.
  *
  * The call returns when all shares are done. A call from inside a share, from a second thread that
  * uses the same context at the same time, or from a parallel region of the caller's OpenMP does all
  * shares itself, one after the other.
  *
- * The threads belong to the context: they are made at its first parallel call, sleep between calls,
- * and end with it. A forked child makes its own.
+ * The threads belong to the context: they are made at the context's first parallel call, sleep
+ * between calls, and end with the context. A forked child makes its own.
  */
 #pragma once
 
@@ -27,7 +27,7 @@
 #include "core/core.h"
 
 typedef void (*tess_share_fn)(void *arg, int share);
-/* run(arg, share) for share = 0..shares-1. */
+/* Calls run(arg, share) for share = 0..shares-1. */
 void tess_parallel(tess_ctx *ctx, int shares, tess_share_fn run, void *arg);
 
 /* The range first .. last-1, and the number of its share, by which a share finds its scratch
@@ -37,13 +37,13 @@ typedef struct tess_range {
     int share;
 } tess_range;
 
-/* The part of 0..count-1 that is share `share` of `shares`: the first count % shares are longer by
- * one. */
+/* The part of 0..count-1 that is share `share` of `shares`. The first count % shares shares are
+ * longer by one. */
 tess_range tess_share(int64_t count, int share, int shares);
 
 typedef void (*tess_range_fn)(void *arg, tess_range range);
-/* Gives each of the context's threads its part of 0..count-1; a thread whose part is empty does not
- * run. */
+/* Calls `run` by each of the context's threads with its part of 0..count-1, unless the part is
+ * empty. */
 void tess_for(tess_ctx *ctx, int64_t count, tess_range_fn run, void *arg);
 /* The same in `shares` shares. */
 void tess_for_shares(tess_ctx *ctx, int shares, int64_t count, tess_range_fn run, void *arg);
@@ -53,20 +53,22 @@ void tess_for_dynamic(tess_ctx *ctx, int shares, int64_t count, int64_t step, te
                       void *arg);
 
 typedef void (*tess_item_fn)(void *to, const void *from, int64_t i);
-/* item(to, from, i) for i = 0..count-1, by the context's threads: in equal shares, or with step > 0
- * in pieces of `step` that go to whichever thread asks next. */
+/* Calls item(to, from, i) for i = 0..count-1, by the context's threads. The numbers are divided
+ * into equal shares, or with step > 0 into pieces of `step` that go to whichever thread asks
+ * next. */
 void tess_for_each(tess_ctx *ctx, int64_t count, int64_t step, tess_item_fn item, void *to,
                    const void *from);
 
-/* A reduction over 0..count-1: `of` gives the value of a range, and the result is the sum of all
- * values, the least (INT64_MAX for count = 0) or the largest (0 for count = 0). */
+/* A reduction over 0..count-1, where `of` gives the value of a range. The result is the sum of the
+ * values (0 for count = 0), the least (INT64_MAX for count = 0) or the largest (0 for count =
+ * 0). */
 typedef enum tess_reduction { TESS_SUM, TESS_LEAST, TESS_LARGEST } tess_reduction;
 typedef int64_t (*tess_reduce_fn)(const void *from, tess_range range);
 int64_t tess_reduce(tess_ctx *ctx, int64_t count, tess_reduction kind, tess_reduce_fn of,
                     const void *from);
 
-/* Operations on a number that shares have in common. tess_take: *number += n; returns the number
- * before. */
+/* Atomic operations on a number that several shares use. tess_take adds n to *number and returns
+ * the value before. */
 static inline int64_t tess_take(int64_t *number, int64_t n)
 {
     return __atomic_fetch_add(number, n, __ATOMIC_RELAXED);
@@ -81,23 +83,23 @@ static inline void tess_set_flag(bool *flag, bool value)
     __atomic_store_n(flag, value, __ATOMIC_RELAXED);
 }
 
-/* For a flag that many set: only the first writes to its cache line. */
+/* Sets a flag that many threads set: once it is set, no thread writes to its cache line. */
 static inline void tess_set_flag_once(bool *flag)
 {
     if (!__atomic_load_n(flag, __ATOMIC_RELAXED))
         tess_set_flag(flag, true);
 }
 
-/* The number of threads a context has by default: what the caller's OpenMP says where the program
+/* The number of threads a context has by default: what the program's OpenMP says, if the program
  * has one, else OMP_NUM_THREADS, else the processors that this thread may use. */
 int tess_default_threads(void);
 
-/* Processors that this thread may run on. */
+/* The number of processors that this thread may run on. */
 int64_t tess_processors(void);
 
 /* Called by thread `share` of a pool as it begins: where the caller's OpenMP binds threads to
- * places (OMP_PROC_BIND), the thread goes to the place that OpenMP's own would have. It would
- * otherwise inherit the one processor of the caller. */
+ * places (OMP_PROC_BIND), the thread goes to the place that OpenMP's thread of the same number
+ * would have. Otherwise it would inherit the single processor of the caller's thread. */
 void tess_take_place(int share);
 
 /* Starts a thread that gets no signals: signals are for the caller's threads. False: no thread

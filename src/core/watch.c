@@ -24,7 +24,7 @@ static void *run(void *arg)
     return NULL;
 }
 
-/* Waits 20 ms, or until the work is done: returns whether it is. */
+/* Waits 20 ms, or until the work is done if that is earlier. Returns whether the work is done. */
 static bool wait(watch *w)
 {
     enum { INTERVAL = 20000000, SECOND = 1000000000 };

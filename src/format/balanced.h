@@ -1,24 +1,25 @@
 /* Balanced BSR (paper 003, section 5.5): block rows longer than lambda are cut into segments of at
  * most lambda blocks, so that a kernel that gives every row the same resources does not wait for
- * the long ones. The blocks stay where they are; only where rows begin and end changes.
+ * the long rows. The blocks are not moved; only the begins and ends of rows change.
  *
  *     row_offsets      0     3                 10   12
  *     segment_offsets  0     3     6     9     10   12       (lambda = 3)
  *     segment_ptr      0     1                 4     5       segments of each block row
  *
- * A kernel multiplies segments as if they were block rows and leaves their sums in a scratch array;
- * a reduction then adds the segments of every row in order. An empty row has one empty segment.
+ * A kernel multiplies segments as if they were block rows and writes their sums to a scratch array.
+ * A reduction then adds the sums of every row in order. An empty row has one empty segment.
  */
 #pragma once
 
 #include "matrix/matrix.h"
 
-/* Rows of more segments than this are listed: several threads add the sums of such a row. */
+/* Rows of more segments than this are listed; the sums of a listed row are added by several
+ * threads. */
 enum { TESS_BALANCED_LONG = 8 };
 
 typedef struct tess_balanced {
     tess_ctx *ctx;
-    const tess_matrix *matrix; /* columns and values are its own */
+    const tess_matrix *matrix; /* columns and values belong to it */
     int32_t split;             /* lambda, > 0 */
     int64_t segments;
     int64_t *segment_offsets; /* segments + 1: first block */

@@ -32,14 +32,14 @@ static void count_steps(tess_interleaved *I)
     }
 }
 
-/* The place of block k of line l of a group. */
+/* The place of block k of line l of group g. */
 static int64_t place_of(const tess_interleaved *I, int64_t g, int32_t l, int64_t k)
 {
     int32_t per_step = I->options.blocks;
     return ((I->offsets[g] + k / per_step) * I->options.lines + l) * per_step + k % per_step;
 }
 
-/* Fills a group's values from the order of the BSR matrix; padding is left alone. */
+/* Copies a group's values from the order of the BSR matrix. It does not touch padding. */
 static void move_values(void *interleaved, const void *bsr, int64_t g)
 {
     const tess_interleaved *I = interleaved;
@@ -81,7 +81,7 @@ static void fill_group(void *interleaved, const void *matrix, int64_t g)
     move_values(interleaved, A->values, g);
 }
 
-/* Everything after the lines are in their final order. */
+/* Makes the arrays once the lines are in their final order. */
 static tess_status fill(tess_ctx *ctx, const tess_matrix *A, tess_interleaved *I)
 {
     count_steps(I);

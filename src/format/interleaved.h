@@ -1,8 +1,8 @@
-/* Interleaved storage (paper 004, sections 3.4 and 3.5): block rows in groups of B_y, one group a
- * thread block, their blocks in the order in which the thread block reads them.
+/* Interleaved storage (paper 004, sections 3.4 and 3.5): block rows in groups of B_y, one group per
+ * thread block. The blocks of a group are stored in the order in which the thread block reads them.
  *
- *   lines    Block rows, sorted by falling length if asked for; `targets` has their numbers. The
- *            last group is filled up with lines that belong to no row (target -1).
+ *   lines    Block rows, optionally sorted by falling length; `targets` has their numbers. The last
+ *            group is filled up with lines that belong to no row (target -1).
  *   steps    B_x blocks of each of the group's B_y lines. A group has as many steps as its longest
  *            line needs; shorter lines are filled up with empty blocks (zeros, column -1).
  *   blocks   Those of step s of group g, line l, lie at ((offsets[g] + s) * B_y + l) * B_x + 0 ..
@@ -31,7 +31,7 @@ typedef struct tess_interleaved {
     int32_t *targets; /* groups * B_y: block row, or -1 */
     int64_t *starts;  /* block_rows + 1: the matrix's row offsets (the value map) */
     int32_t *columns; /* offsets[groups] * B_y * B_x; -1: empty */
-    void *values;     /* as many blocks */
+    void *values;     /* the blocks of `columns` */
 } tess_interleaved;
 
 tess_status tess_interleaved_create(tess_ctx *ctx, const tess_matrix *A,

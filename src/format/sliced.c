@@ -1,7 +1,7 @@
 /* BSR to sliced storage; sliced.h has the picture. */
 #include "format/sliced_lines.h"
 
-/* Where scalar (i, j) of block k of line `lane` of slice s lies in the value array. */
+/* The index in the value array of scalar (i, j) of block k of line `lane` of slice s. */
 static int64_t value_index(const tess_sliced *S, int64_t s, int32_t lane, int32_t k, int32_t i,
                            int32_t j)
 {
@@ -43,7 +43,8 @@ static void fill_columns(const tess_matrix *A, const tess_sliced *S, int64_t s)
     }
 }
 
-/* Fills the slice's part of S->values from the BSR order; padding is left alone. */
+/* Copies the slice's values to S->values from the order of the BSR matrix. It does not touch
+ * padding. */
 static void move_values(void *sliced, const void *bsr, int64_t s)
 {
     const tess_sliced *S = sliced;
@@ -89,7 +90,7 @@ static void fill_slice(void *sliced, const void *matrix, int64_t s)
         fill_values(sliced, A->values, s);
 }
 
-/* Everything after the lines are in their final order. */
+/* Makes the arrays once the lines are in their final order. */
 static tess_status fill(tess_ctx *ctx, const tess_matrix *A, tess_sliced *S)
 {
     tess_for(ctx, S->slices, measure_slices, S);

@@ -1,14 +1,15 @@
-/* Lines of sliced storage, panel after panel: cut, listed, sorted. */
+/* The lines of sliced storage, panel after panel: rows are cut into lines, which are listed and
+ * sorted. */
 #include "format/sliced_lines.h"
 
 /* The matrix cut into panels of columns. */
 typedef struct cut_matrix {
     const tess_matrix *A;
     int32_t panels;
-    int32_t *cuts; /* (panels - 1) a row: blocks of the row before panel 1, 2, ... */
+    int32_t *cuts; /* panels - 1 per row: blocks of the row before panel 1, 2, ... */
 } cut_matrix;
 
-/* Row i of panel q is blocks cut_begin(i, q) .. cut_begin(i, q + 1) - 1. */
+/* The first block of a row in a panel. Row i of panel q ends where row i of panel q + 1 begins. */
 static int64_t cut_begin(const cut_matrix *M, int64_t row, int32_t panel)
 {
     if (panel == 0 || panel == M->panels)
@@ -55,7 +56,7 @@ static tess_status cut_columns(tess_ctx *ctx, const tess_matrix *A, int32_t pane
     return TESS_OK;
 }
 
-/* Lines of a row in a panel. */
+/* The number of lines of a row in a panel. */
 static int64_t segments_of(const cut_matrix *M, int64_t row, int32_t panel, int32_t split)
 {
     int64_t length = cut_length(M, row, panel);
@@ -103,7 +104,7 @@ void tess_cut_list(const tess_segments *segments, const tess_sliced_panel *panel
         cut_slots[i + 1] += cut_slots[i];
 }
 
-/* A panel of the matrix: the argument of the two functions above. */
+/* A panel of the matrix: the context of tess_cut_count and tess_cut_list. */
 typedef struct cut_panel {
     const cut_matrix *M;
     int32_t panel, split;
@@ -133,7 +134,7 @@ static tess_status count_lines(tess_ctx *ctx, const cut_matrix *M, tess_sliced *
     return TESS_OK;
 }
 
-/* cut_row and cut_slots, panel after panel. */
+/* Fills cut_row and cut_slots, panel after panel. */
 static tess_status list_cut_rows(tess_ctx *ctx, const cut_matrix *M, tess_sliced *S)
 {
     TESS_TRY(TESS_ALLOC(ctx, S->cut_rows, &S->cut_row));
@@ -157,7 +158,7 @@ static tess_status allocate_lines(tess_ctx *ctx, tess_sliced *S, bool targets)
     return TESS_OK;
 }
 
-/* Rows are neither cut nor in panels: row i is line i. */
+/* Whether row i is line i: rows are neither cut nor in panels. */
 static bool rows_are_lines(const tess_sliced *S)
 {
     return S->options.panels == 1 && S->cut_rows == 0;
@@ -173,7 +174,7 @@ static void list_rows(void *sliced, const void *matrix, int64_t row)
         S->targets[row] = (int32_t)row;
 }
 
-/* The lines of panel q in the order of the rows. */
+/* Lists the lines of panel q in the order of the rows. */
 static void list_lines(const cut_matrix *M, tess_sliced *S, int32_t q)
 {
     const tess_sliced_panel *panel = &S->panel[q];
@@ -201,8 +202,8 @@ typedef struct line_range {
     int64_t first, count;
 } line_range;
 
-/* Stable counting sort of a range by falling length. `work` holds a copy of it, `counters`
- * longest+1 numbers. */
+/* A stable counting sort of a range by falling length. `work` holds a copy of the range, `counters`
+ * has longest+1 numbers. */
 typedef struct line_copy {
     int64_t start;
     int32_t length, target;
@@ -274,7 +275,7 @@ cleanup:
     return status;
 }
 
-/* Windows of every panel's lines. */
+/* Sorts the windows of every panel's lines. */
 static tess_status sort_windows(tess_ctx *ctx, tess_sliced *S)
 {
     int64_t window = S->options.window, count = 0;

@@ -4,8 +4,8 @@
 #include "format/sliced_lines.h"
 #include "matrix/sort.h"
 
-/* A step looks for blocks of different lines among the next LOOK ones: neighbouring columns may
- * belong to one segment. */
+/* A step takes blocks of different lines from the next LOOK blocks: blocks of neighbouring columns
+ * may belong to one segment. */
 enum { LANES = TESS_SWEPT_LANES, LOOK = 32 * LANES };
 
 /* ---- Lines ---- */
@@ -15,7 +15,7 @@ static int64_t row_length(const tess_matrix *A, int64_t row)
     return A->row_offsets[row + 1] - A->row_offsets[row];
 }
 
-/* A matrix whose rows are cut, for tess_cut_count and tess_cut_list. */
+/* A matrix whose rows are cut: the context of tess_cut_count and tess_cut_list. */
 typedef struct cut_matrix {
     const tess_matrix *A;
     int64_t split;
@@ -70,7 +70,8 @@ static tess_status list_lines(tess_ctx *ctx, const tess_matrix *A, tess_swept *S
 
 /* ---- Chunks ---- */
 
-/* A line costs as much as a quarter of a block, beside its blocks. */
+/* The work of some lines, in quarters of a block. A line costs a quarter of a block besides its
+ * blocks. */
 static int64_t work_of(const tess_swept *S, int64_t first, int64_t end)
 {
     int64_t work = end - first;
@@ -79,9 +80,10 @@ static int64_t work_of(const tess_swept *S, int64_t first, int64_t end)
     return work;
 }
 
-/* Cuts lines first .. end-1 into `chunks` chunks of equal work, or into more where a chunk would
- * have too many lines. The ends of the chunks follow chunk_line[S->chunks] unless it is NULL. Work
- * that a chunk lacks because its lines are too many is shared by all that follow. */
+/* Cuts lines first .. end-1 into `chunks` chunks of equal work, or into more if a chunk would have
+ * too many lines. A chunk that ends early at the most lines leaves its missing work to all chunks
+ * after it. The chunks' ends are written behind chunk_line[S->chunks], unless chunk_line is
+ * NULL. */
 static void cut_lines(tess_swept *S, int64_t first, int64_t end, int64_t chunks,
                       int32_t *chunk_line)
 {
@@ -131,14 +133,15 @@ static tess_status make_chunks(tess_ctx *ctx, tess_swept *S)
 
 /* ---- Steps ---- */
 
-/* What a thread needs to order a chunk. */
+/* The scratch memory of a thread that orders a chunk. */
 typedef struct ordering {
-    tess_sort_key *keys, *scratch; /* blocks: column, and line and BSR block */
-    int32_t *next;                 /* blocks + 1: the ones not placed yet, a list from next[0] on */
-    int64_t *seen;                 /* lines: the last step that has the line */
+    tess_sort_key *keys, *scratch; /* one per block: column; line and block */
+    int32_t *next;                 /* blocks + 1: a list, from next[0] on, of those not placed */
+    int64_t *seen;                 /* one per line: the last step that has it */
 } ordering;
 
-/* The chunk's blocks by column. A key's position says which block of which line. */
+/* Sorts the chunk's blocks by column. A key's position is the line and the number of the block in
+ * it. */
 static const tess_sort_key *sort_blocks(const tess_matrix *A, const tess_swept *S, int64_t c,
                                         const ordering *o, int64_t *count)
 {
@@ -151,8 +154,8 @@ static const tess_sort_key *sort_blocks(const tess_matrix *A, const tess_swept *
     return tess_sort_keys(o->keys, o->scratch, *count);
 }
 
-/* Fills the step with blocks of one panel from the list, in their order, each of a line that the
- * step does not have yet. */
+/* Fills the step with blocks from the list, in its order. All are of one panel, each of a line that
+ * the step does not have yet. */
 static void fill_step(tess_swept *S, int64_t c, const tess_sort_key *keys, int64_t count,
                       const ordering *o, int64_t step)
 {
@@ -180,7 +183,7 @@ static void place_blocks(const tess_matrix *A, tess_swept *S, int64_t c, const o
     int64_t count;
     const tess_sort_key *keys = sort_blocks(A, S, c, o, &count);
     for (int64_t i = 0; i <= count; i++)
-        o->next[i] = (int32_t)i; /* of the list's i-th link: which block, count at the end */
+        o->next[i] = (int32_t)i; /* link i: the next block, count at the end */
     for (int32_t i = 0; i < S->line_most; i++)
         o->seen[i] = -1;
     for (int64_t step = 0; o->next[0] < count; step++) {
@@ -248,7 +251,7 @@ static int64_t chunk_step(const tess_swept *S, int64_t c)
     return S->first_step[c * S->panels];
 }
 
-/* The block's place among the lanes of all steps. */
+/* The block's place, counted over the lanes of all steps. */
 static int64_t place_of(const tess_swept *S, int64_t c, int64_t block)
 {
     return chunk_step(S, c) * LANES + S->places[block];
@@ -274,7 +277,8 @@ static void fill_words(const tess_matrix *A, const tess_swept *S, int64_t c)
     }
 }
 
-/* Fills the chunk's part of S->values from the BSR order; padding is left alone. */
+/* Copies the chunk's values to S->values from the order of the BSR matrix. It does not touch
+ * padding. */
 static void move_values(void *swept, const void *bsr, int64_t c)
 {
     const tess_swept *S = swept;

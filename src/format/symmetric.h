@@ -17,16 +17,16 @@ bool tess_symmetric_holds(const tess_matrix *A);
 
 /* Fails with TESS_ERR_MATRIX and the first pair that differs unless A is symmetric. */
 tess_status tess_symmetric_check(tess_ctx *ctx, const tess_matrix *A);
-/* offsets[i] .. offsets[i+1]-1 are the blocks of row i on and above the diagonal, counted from 0;
- * to be freed. */
+/* offsets[i] .. offsets[i+1]-1 are the blocks of row i on and above the diagonal, numbered from 0.
+ * The caller frees the array. */
 tess_status tess_symmetric_offsets(tess_ctx *ctx, const tess_matrix *A, int64_t **offsets);
 
-/* Where the mirrors of the blocks below the diagonal are, for functions that copy new values. */
+/* The places of the mirrors of blocks below the diagonal, for functions that copy new values. */
 typedef struct tess_symmetric_mirrors {
     tess_ctx *ctx;
-    int64_t *offsets; /* as tess_symmetric_offsets has them */
-    uint32_t *places; /* of each block below the diagonal, row by row: the number of its mirror;
-                         NULL: too many blocks for 32 bits, mirrors have to be searched for */
+    int64_t *offsets; /* as from tess_symmetric_offsets */
+    uint32_t *places; /* the mirror's number for each block below the diagonal, row by row. NULL:
+                       * too many blocks for 32 bits; mirrors are searched for */
     bool diagonal;    /* every row has a block on the diagonal */
     bool nontemporal; /* new values are written by non-temporal stores; false at first */
 } tess_symmetric_mirrors;
@@ -36,14 +36,14 @@ tess_status tess_symmetric_mirrors_create(tess_ctx *ctx, const tess_matrix *A,
                                           tess_symmetric_mirrors **out);
 void tess_symmetric_mirrors_destroy(tess_symmetric_mirrors *M); /* NULL is fine */
 
-/* Whether in rows first .. last-1 the blocks up to the diagonal have the values of their mirrors.
+/* Whether, in rows first .. last-1, the blocks on and below the diagonal equal their mirrors.
  */
 bool tess_symmetric_mirrors_equal(const tess_matrix *A, const tess_symmetric_mirrors *M,
                                   int64_t first, int64_t last);
 
-/* The pattern of the upper half. Its values are for the caller to fill. */
+/* Makes the upper half with its pattern. The caller fills in the values. */
 tess_status tess_symmetric_create(tess_ctx *ctx, const tess_matrix *A,
                                   const tess_symmetric_mirrors *mirrors, tess_matrix **upper);
 
-/* Bytes of all arrays a product touches. */
+/* The bytes of all arrays that a product reads. */
 int64_t tess_symmetric_bytes(const tess_matrix *upper);

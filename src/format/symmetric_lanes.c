@@ -3,7 +3,7 @@
 
 enum { MOST_LANES = TESS_SYMMETRIC_MOST_LANES };
 
-/* The blocks of a group's rows that no slot has taken yet. */
+/* The blocks of a group's rows that are in no slot yet. */
 typedef struct group_walk {
     int lanes;
     int64_t next[MOST_LANES], end[MOST_LANES];
@@ -22,8 +22,8 @@ static group_walk begin_group(const tess_matrix *A, int64_t group, int lanes)
     return walk;
 }
 
-/* The next slot: its column, -1 after the last one, and the block of each lane, -1 where there is
- * none. */
+/* Returns the column of the group's next slot, or -1 after the last one. blocks[l] is the block of
+ * lane l, or -1 if there is none. */
 static int64_t next_slot(const tess_matrix *A, group_walk *walk, int64_t *blocks)
 {
     int64_t column = INT64_MAX;

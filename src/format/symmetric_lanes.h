@@ -5,12 +5,12 @@
  *     of A             .  d  e  .  f          lane 0   a             b       c
  *                                             lane 1   d             e       f
  *
- * Rows i .. i+lanes-1 are a group. A slot holds the blocks (i+l, j+l), one a lane l: neighbours on
- * a diagonal, which are there together wherever successive rows have the same pattern, as on grids.
- * Blocks that are not there are zeros. `columns` has j; j+l may be beyond the matrix.
+ * Rows i .. i+lanes-1 are a group. A slot holds the blocks (i+l, j+l), one per lane l. They are
+ * neighbours on a diagonal; all of them exist where successive rows have the same pattern, as on
+ * grids. Missing blocks are zeros. `columns` has j; j+l may be beyond the matrix.
  *
- * Scalar (p, q) of a block is number e = q*b + p. The first `half` of the b*b are in values[0], the
- * others in values[1], so that a product reads two streams:
+ * Scalar (p, q) of a block is number e = q*b + p. The first `half` of the b*b scalars are in
+ * values[0], the others in values[1], so that a product reads two streams:
  *
  *     values[0][(slot * half + e) * lanes + l]
  *     values[1][(slot * (b*b - half) + e - half) * lanes + l]
@@ -19,7 +19,7 @@
 
 #include "format/symmetric.h"
 
-enum { TESS_SYMMETRIC_MOST_LANES = 16 }; /* of any kernel */
+enum { TESS_SYMMETRIC_MOST_LANES = 16 }; /* the most of any kernel */
 
 typedef struct tess_symmetric_lanes {
     tess_ctx *ctx;
@@ -29,19 +29,18 @@ typedef struct tess_symmetric_lanes {
     int64_t *offsets; /* groups + 1 */
     int32_t *columns; /* slots, ascending in a group */
     void *values[2];
-    uint16_t *present; /* slots: lane l has a block where bit l is set; for new values, as is */
+    uint16_t *present; /* slots: bit l: lane l has a block; used for new values, as is */
     void *zeros;       /* one block of zeros */
-    int64_t span;      /* the most columns from the first row of a group to its last column */
+    int64_t span;      /* the most columns from a group's first row to its last column */
 } tess_symmetric_lanes;
 
-/* Storage for A, which is symmetric. Its values are for the caller to fill. */
+/* Makes the storage for A, which is symmetric. The caller fills in the values. */
 tess_status tess_symmetric_lanes_create(tess_ctx *ctx, const tess_matrix *A, int lanes,
                                         tess_symmetric_lanes **out);
 void tess_symmetric_lanes_destroy(tess_symmetric_lanes *S);
 
-/* The share of such storage that would be blocks, the rest being zeros, estimated from a sample of
- * A's rows. */
+/* Estimates from a sample of A's rows which share of the storage would be blocks and not zeros. */
 double tess_symmetric_lanes_fill(const tess_matrix *A, int lanes);
 
-/* Bytes of all arrays a product touches. */
+/* The bytes of all arrays that a product reads. */
 int64_t tess_symmetric_lanes_bytes(const tess_symmetric_lanes *S, tess_type type);

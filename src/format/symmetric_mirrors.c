@@ -1,17 +1,17 @@
-/* Whether a matrix is symmetric, and where the mirrors of its blocks are; symmetric.h has the
+/* Checks whether a matrix is symmetric, and finds the mirrors of its blocks; symmetric.h has the
  * picture. */
 #include "core/paste.h"
 #include "format/symmetric.h"
 
 /* ---- One by one ---- */
 
-/* Zeros of both signs are equal, and so is a NaN to any other: products do not tell them apart. */
+/* Zeros of both signs are equal, and so are any two NaN: products do not distinguish them. */
 static bool equal_scalars(double a, double b)
 {
     return a == b || (isnan(a) && isnan(b));
 }
 
-/* The first scalar of block k, block (i, j), that differs from its mirror, -1 if none does. */
+/* The first scalar of block k that differs from its mirror, -1 if there is none. */
 static int64_t first_difference(const tess_matrix *A, int64_t k, int64_t mirror)
 {
     const int32_t b = A->block_height;
@@ -24,8 +24,9 @@ static int64_t first_difference(const tess_matrix *A, int64_t k, int64_t mirror)
     return -1;
 }
 
-/* Whether block k of row i has a mirror with equal values. Each pair is compared once, from
- * above; a block below only has to have a mirror. */
+/* Whether block k of row i has a mirror with equal values. The values of a pair are compared once,
+ * for the block above the diagonal; for the block below only the existence of its mirror is
+ * checked. */
 static bool mirrored(const tess_matrix *A, int64_t i, int64_t k)
 {
     int64_t mirror = tess_matrix_find(A, A->columns[k], i);
@@ -79,7 +80,8 @@ static inline bool is_mirror(const tess_matrix *A, int64_t k, int64_t mirror, co
     return is_equal(A, k, mirror, b) || first_difference(A, k, mirror) < 0;
 }
 
-/* Block (row, col), expected after those that were seen of the row; -1 when there is none. */
+/* The number of block (row, col), which is expected after the blocks already seen of the row; -1
+ * when there is none. */
 static inline int64_t expected(const tess_matrix *A, int64_t row, int64_t col, const int32_t *seen)
 {
     const int64_t at = A->row_offsets[row] + seen[row];
@@ -87,10 +89,10 @@ static inline int64_t expected(const tess_matrix *A, int64_t row, int64_t col, c
                                                                  : tess_matrix_find(A, row, col);
 }
 
-/* Compares the blocks of a row above the diagonal with their mirrors. Rows come in order, so the
- * mirrors in a row j below are met in order too: seen[j] counts those met. The mirrors' places go
- * to `mirrors` unless it is NULL. Returns the number of blocks compared, mirrors and the diagonal's
- * included, or -1 where one differs. */
+/* Compares the blocks of a row above the diagonal with their mirrors. Rows are visited in order, so
+ * the mirrors in a row j below are met in order too: seen[j] counts them. The places of the mirrors
+ * are written to `mirrors` unless it is NULL. Returns the number of blocks compared, including
+ * mirrors and the diagonal block, or -1 if one differs. */
 static inline int64_t compare_row(const tess_matrix *A, int64_t i, int32_t *seen,
                                   const tess_symmetric_mirrors *mirrors, const int b)
 {
@@ -145,8 +147,8 @@ static void compare_share(void *arg, tess_range rows)
     tess_take(job->counted, counted);
 }
 
-/* Whether every block above the diagonal has an equal mirror and every block below it is a
- * mirror. */
+/* Sets *mirrored: whether every block above the diagonal has an equal mirror and every block below
+ * is such a mirror. */
 static tess_status compare(const tess_matrix *A, const tess_symmetric_mirrors *mirrors,
                            bool *mirrored)
 {
@@ -210,7 +212,7 @@ tess_status tess_symmetric_check(tess_ctx *ctx, const tess_matrix *A)
 
 /* ---- Mirrors ---- */
 
-enum { AHEAD = 40 /* places after the last: loops that prefetch mirrors read this far beyond */ };
+enum { AHEAD = 40 /* padding of `places`: loops that prefetch mirrors read this far beyond */ };
 
 tess_status tess_symmetric_offsets(tess_ctx *ctx, const tess_matrix *A, int64_t **offsets)
 {

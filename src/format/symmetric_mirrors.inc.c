@@ -1,4 +1,5 @@
-/* Whether a block is the transpose of another one, without NaN: a template for REAL and SUFFIX. */
+/* Whether a block is the transpose of another one; a NaN equals nothing. A template for REAL and
+ * SUFFIX. */
 static inline bool TESS_PASTE(equal_, SUFFIX)(const REAL *block, const REAL *mirror, const int b)
 {
     bool equal = true;

@@ -1,4 +1,4 @@
-/* The compiled CUDA kernels kept on disk, and the usual ones ahead of time. */
+/* The compiled CUDA kernels on disk, and compiling the usual ones in advance. */
 #include <sys/stat.h>
 
 #include "cuda/driver/cache.h"
@@ -8,7 +8,8 @@
 
 enum { PATH_SIZE = 4096 };
 
-/* What TESSERA_CACHE names, or "". A directory that is not there yet is made when it is needed. */
+/* The directory that TESSERA_CACHE names, or "". If it does not exist yet it is made when it is
+ * needed. */
 static tess_status directory_of(tess_ctx *ctx, char *path, size_t size)
 {
     struct stat status;
@@ -66,7 +67,8 @@ tess_status tess_kernel_cache_clear(tess_ctx *ctx, int64_t *removed)
     return TESS_OK;
 }
 
-/* One kernel's guess for one block size into the cache; not verified: that takes a device. */
+/* Compiles one kernel's guess for one block size into the cache. It is not verified, which would
+ * need a device. */
 static tess_status warm_one(tess_ctx *ctx, tess_jit *jit, const tess_cuda_kernel *kernel,
                             const tess_cuda_problem *problem, int *compiled)
 {
@@ -85,8 +87,8 @@ static tess_status warm_one(tess_ctx *ctx, tess_jit *jit, const tess_cuda_kernel
     return TESS_OK;
 }
 
-/* A large regular matrix of the H100's and H200's proportions: what a plan guesses depends on it
- * only through few threads and long rows. */
+/* A large regular matrix on a GPU with the proportions of the H100 and H200. A plan's guess depends
+ * on these only for few threads or long rows. */
 static tess_cuda_problem large_problem(int arch, tess_type type, int32_t b)
 {
     return (tess_cuda_problem){.type = type,

@@ -1,4 +1,4 @@
-/* A part of a device's performance model, measured, kept and shown. A tess_model_part is the
+/* Measures, keeps and shows a part of a device's performance model. A tess_model_part is the
  * model's own struct. */
 #include "calibrate/calibrate.h"
 #include "inspect/inspect.h"

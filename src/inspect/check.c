@@ -1,4 +1,4 @@
-/* Predictions beside what a device then does. */
+/* Compares predictions with measurements on the device. */
 #include "inspect/check.h"
 
 #include "calibrate/calibrate.h"
@@ -17,7 +17,7 @@ tess_status tess_check_iteration(tess_ctx *ctx, const tess_matrix *A, tess_devic
     if (!symmetry.symmetric || symmetry.missing_diagonal > 0 || symmetry.zero_diagonal > 0)
         return TESS_OK;
     TESS_TRY(tess_plan_create(ctx, A, device, &options, &plan));
-    plan->named = false; /* it is what plans take that nobody named a kernel for */
+    plan->named = false; /* as in a plan that chose this kernel by itself */
     if (tess_sample_iteration(plan, b, &product, seconds) != TESS_OK)
         *seconds = 0;
     tess_plan_destroy(plan);
@@ -33,8 +33,8 @@ static tess_candidate candidate_of(const tess_predicted_kernel *k)
     return c;
 }
 
-/* Seconds of a product; 0: the kernel does not run. On the host, whose memory other programs use
- * too, it is the median of three samples. */
+/* The seconds of a product; 0: the kernel does not run. On the host, where other programs use the
+ * memory too, it is the median of three samples. */
 static double check_kernel(tess_device *device, const tess_matrix *A, const tess_candidate *c,
                            const void *x, void *y)
 {

@@ -1,4 +1,4 @@
-/* Which devices there are, and what each is. */
+/* Lists the devices of this machine and describes each. */
 #include "backend/backend.h"
 #include "cuda/driver/device.h"
 #include "cuda/profile_device.h"

@@ -1,10 +1,10 @@
-/* What the calls of the header's section Inspection share. */
+/* What the functions of the public header's section Inspection share. */
 #pragma once
 
 #include "core/core.h"
 
-/* A struct into the caller's, which may be of an older header and shorter, or of a newer one: what
- * we do not know of stays 0 there. */
+/* Copies a struct to the caller's. The caller's may be of an older header and shorter, or of a
+ * newer header and longer: fields that the library does not know become 0. */
 static inline tess_status tess_fill(void *out, size_t size, const void *ours, size_t our_size)
 {
     memset(out, 0, size);
@@ -12,7 +12,7 @@ static inline tess_status tess_fill(void *out, size_t size, const void *ours, si
     return TESS_OK;
 }
 
-/* A text into the caller's array; an error where it does not fit. */
+/* Copies a text to the caller's array. Fails if it does not fit. */
 static inline tess_status tess_fill_text(tess_ctx *ctx, const char *call, size_t size, char *out,
                                          const char *text)
 {

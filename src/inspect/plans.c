@@ -1,4 +1,4 @@
-/* What a plan is, how long it takes, and how it was chosen. */
+/* Describes a plan: what it is, how long a product takes, and how it was chosen. */
 #include "inspect/inspect.h"
 #include "plan/model/blocking.h"
 #include "plan/model/model.h"
@@ -6,7 +6,8 @@
 
 static const tess_product spmv = {.kind = TESS_PRODUCT_SPMV};
 
-/* The passes are part of a product, and were not part of what the inner search measured. */
+/* Adds the regrouping. Its passes are part of a product, but the inner search did not measure
+ * them. */
 static void add_regrouping(const tess_plan *plan, tess_plan_info *info)
 {
     const tess_regrouped *r = tess_regrouped_of(plan);
@@ -43,7 +44,7 @@ tess_status tess_plan_get_info(const tess_plan *plan, size_t size, tess_plan_inf
     return tess_fill(out, size, &info, sizeof info);
 }
 
-/* The candidate with other parameters, priced anew. */
+/* Gives the candidate other parameters, and prices it again. */
 static tess_status price_with(tess_device *device, const tess_matrix *A, const char *params,
                               tess_candidate *candidate)
 {
@@ -56,7 +57,7 @@ static tess_status price_with(tess_device *device, const tess_matrix *A, const c
     return status;
 }
 
-/* The first that applies and is asked for. */
+/* The first candidate that applies and agrees with the options. */
 static tess_status estimate(tess_device *device, const tess_matrix *A,
                             const tess_plan_options *options, tess_candidate *out)
 {
@@ -80,7 +81,7 @@ tess_status tess_plan_estimate(tess_ctx *ctx, const tess_matrix *A, tess_device 
                                tess_predicted_kernel *out)
 {
     tess_plan_options options;
-    tess_candidate candidate = {.format = "bsr"}; /* all there is without candidates */
+    tess_candidate candidate = {.format = "bsr"}; /* for backends without candidates */
     TESS_NEED(ctx, ctx && A && device && out);
     TESS_TRY(TESS_TAKE_OPTIONS(ctx, tess_plan_options, given, &options));
     if (device->backend->candidates && A->blocks > 0)

@@ -1,5 +1,5 @@
-/* What each shape of blocks alone would extract from a matrix in format fbcsr, and what the list
- * that "auto" chooses comes to. */
+/* For format fbcsr: what each shape of blocks would extract from a matrix by itself, and what the
+ * list that "auto" chooses would. */
 #include "format/fbcsr/split.h"
 #include "inspect/inspect.h"
 
@@ -16,7 +16,8 @@ typedef struct detection {
     tess_shape_candidate candidates[SHAPES];
 } detection;
 
-/* Bytes of a product, vectors included, when `inside` of the entries take `bytes`. */
+/* The bytes of a product, vectors included, when `inside` of the entries take `bytes` and the
+ * others are stored as CSR. */
 static double product_bytes(const tess_matrix *csr, int64_t inside, double bytes)
 {
     double value = (double)tess_type_size(csr->type);
@@ -45,7 +46,7 @@ static tess_status try_shape(tess_ctx *ctx, const tess_matrix *csr, const char *
     return TESS_OK;
 }
 
-/* The list that "auto" chooses, all its shapes together. */
+/* Fills in the list that "auto" chooses, all its shapes together. */
 static tess_status choose(tess_ctx *ctx, const tess_matrix *csr, tess_shape_detection *out)
 {
     tess_fbcsr *F;

@@ -1,8 +1,8 @@
-/* CG iterations predicted for regular matrices of any size: what `tessera predict --map` draws. */
+/* Predicts CG iterations on regular matrices of any size, for `tessera predict --map`. */
 #include "inspect/inspect.h"
 #include "plan/model/model.h"
 
-/* A matrix of `stored` elements in b x b blocks with `rows` unknowns, without any irregularity. */
+/* A regular matrix of `stored` elements in b x b blocks with `rows` unknowns. */
 static tess_model_problem regular(const tess_model_problem *like, double rows, double stored)
 {
     tess_model_problem p = *like;
@@ -13,7 +13,7 @@ static tess_model_problem regular(const tess_model_problem *like, double rows, d
     p.block_rows = rows / b;
     p.far = p.changes = p.longest = p.alone = p.left = p.idle = p.waits = 0;
     p.x_bytes = rows * scalar;
-    /* The candidate's bytes a stored element, as in the matrix that it was chosen for. */
+    /* The bytes per stored element are those of the matrix for which the candidate was chosen. */
     double matrix = like->bytes - 2 * scalar * like->rows;
     p.bytes = matrix / like->stored * stored + 2 * scalar * rows;
     return p;

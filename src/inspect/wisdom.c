@@ -1,4 +1,4 @@
-/* What wisdom holds, and where. */
+/* Lists the entries of wisdom, and its file. */
 #include "inspect/inspect.h"
 #include "plan/model/model.h"
 #include "plan/tuner.h"

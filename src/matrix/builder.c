@@ -1,9 +1,9 @@
-/* Assembly: from what the inserters hold to a matrix.
+/* Assembly: builds a matrix from the blocks that the inserters hold.
  *
- * The first time, block rows and columns alone are sorted into a pattern; sorting never moves
- * values. Then, every time, each thread owns a range of the pattern's blocks, reads the places of
- * all added blocks in order, and adds those in its range: no atomics, and the same sum for any
- * number of threads.
+ * The first call of finish sorts the block rows and columns, without the values, into a pattern.
+ * Every call then adds the values: each thread owns a range of the pattern's blocks, reads the
+ * places of all added blocks in order, and adds the blocks of its range. So no atomics are needed,
+ * and the sums are the same for any number of threads.
  */
 #include "matrix/builder.h"
 
@@ -106,7 +106,7 @@ cleanup:
     return status;
 }
 
-/* The place of the i-th block that was added. */
+/* Replaces the row of the inserter's i-th block by the block's position in the pattern. */
 static void find_place(void *inserter_of, const void *A, int64_t i)
 {
     const tess_inserter *inserter = inserter_of;
@@ -136,7 +136,7 @@ static tess_status fix_pattern(tess_builder *builder, const tess_matrix *A)
     return TESS_OK;
 }
 
-/* `type` is real: of complex blocks both parts count. */
+/* to[i] += from[i]. `type` is real, and of complex blocks `count` includes both parts. */
 static void add_values(tess_type type, void *to, const void *from, int64_t count)
 {
     if (type == TESS_F64)
@@ -147,7 +147,7 @@ static void add_values(tess_type type, void *to, const void *from, int64_t count
             ((float *)to)[i] += ((const float *)from)[i];
 }
 
-/* Adds the blocks of one inserter whose places are first..last-1. */
+/* Adds to A those blocks of one inserter whose places are first..last-1. */
 static void add_range(const tess_inserter *inserter, tess_matrix *A, int64_t first, int64_t last)
 {
     size_t bytes = inserter->builder->block_bytes;

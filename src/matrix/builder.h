@@ -1,4 +1,4 @@
-/* Assembly: what a builder and its inserters hold.
+/* Assembly: the data of a builder and its inserters.
  *
  * An inserter keeps the blocks it was given in chunks of fixed size, so growing never copies:
  *
@@ -40,7 +40,7 @@ static inline bool tess_builder_has_pattern(const tess_builder *builder)
     return builder->pattern->row_offsets != NULL;
 }
 
-/* The chunks of an inserter in use, and the blocks in one of them. */
+/* The number of an inserter's chunks in use, and the number of blocks in one of them. */
 static inline int64_t tess_inserter_chunks(const tess_inserter *inserter)
 {
     return tess_ceil_div(inserter->count, inserter->builder->chunk_blocks);

@@ -7,7 +7,8 @@ static tess_status grow(tess_inserter *inserter)
     const tess_builder *builder = inserter->builder;
     int64_t n = builder->chunk_blocks;
     TESS_TRY(TESS_GROW(ctx, &inserter->chunk, inserter->chunks, &inserter->capacity));
-    /* One allocation, its start being `place`: 16 bytes of indices, then the values of each. */
+    /* One allocation for n blocks, freed by `place`: their rows, their columns (16 bytes per
+     * block), their values. */
     char *bytes;
     TESS_TRY(tess_alloc_bytes(ctx, n, 16 + builder->block_bytes, (void **)&bytes));
     inserter->chunk[inserter->chunks++] = (tess_chunk){
@@ -18,7 +19,7 @@ static tess_status grow(tess_inserter *inserter)
     return TESS_OK;
 }
 
-/* Where block (row, column) is to be kept: its row, or its position in the pattern. */
+/* Sets *place of block (row, column): its row, or once there is a pattern its position there. */
 static tess_status find_place(tess_inserter *inserter, int64_t row, int64_t column, int64_t *place)
 {
     const tess_matrix *A = inserter->builder->pattern;
@@ -40,7 +41,8 @@ static tess_status find_place(tess_inserter *inserter, int64_t row, int64_t colu
     return TESS_OK;
 }
 
-/* Copies the part of the block inside the matrix; value (i, j) is at from[i*down + j*right]. */
+/* Copies the part of the block that lies inside the matrix. Value (i, j) is at from[i*down +
+ * j*right]. */
 static void copy_block(const tess_matrix *A, int64_t row, int64_t column, const char *from,
                        int64_t down, int64_t right, char *to)
 {

@@ -6,7 +6,8 @@
  */
 #include "matrix/merge.h"
 
-/* The first new block row of a share: A's block rows are split evenly, then rounded to the new. */
+/* The first new block row of a share: A's block rows are split into equal work, and the boundary is
+ * rounded down to a new block row. */
 static int64_t share_row(const tess_matrix *A, const tess_matrix *B, int share, int shares)
 {
     int64_t row = tess_share_row(A->row_offsets, A->block_rows, share, shares);
@@ -49,10 +50,10 @@ typedef struct conversion {
     const tess_matrix *A;
     tess_matrix *B;
     tess_cursor *cursors;
-    int64_t needed; /* cursors of a share */
+    int64_t needed; /* cursors per share */
 } conversion;
 
-/* Counts where B has no columns yet, and fills where it has. */
+/* Counts the blocks of B while B->columns is NULL, and fills the columns and values afterwards. */
 static void convert_share(void *arg, int t)
 {
     const conversion *job = arg;

@@ -7,7 +7,8 @@ struct copy_diagonal {
     size_t bytes;
 };
 
-/* The number of blocks that are not stored. */
+/* Copies the diagonal blocks of a range of block rows. Returns how many of them are not stored:
+ * they become zero. */
 static int64_t copy_diagonal(const void *arg, tess_range range)
 {
     const struct copy_diagonal *job = arg;

@@ -1,4 +1,4 @@
-/* A's values into the caller's array, with column-major or row-major blocks. */
+/* Copies A's values to the caller's array, with column-major or row-major blocks. */
 #include "matrix/matrix.h"
 
 struct export_blocks {

@@ -1,5 +1,5 @@
-/* A matrix from the caller's CSR or BSR arrays: checked, then copied, borrowed or adopted. A copy
- * is sorted, its repeated columns summed and its padding zeroed on the way (from_rows.c). */
+/* A matrix from the caller's CSR or BSR arrays: checked, then copied, borrowed or adopted. Copying
+ * also sorts the columns, sums repeated ones and zeroes the padding (from_rows.c). */
 #include "matrix/matrix.h"
 
 static tess_status copy_arrays(tess_ctx *ctx, const tess_matrix_view *in, tess_block_order order,
@@ -16,7 +16,8 @@ static tess_status copy_arrays(tess_ctx *ctx, const tess_matrix_view *in, tess_b
                                  in->block_width, &source, out);
 }
 
-/* Arrays used in place must obey the rules already. */
+/* Makes a matrix of the caller's arrays. They are used in place, so they must obey the rules of
+ * matrix.h already. */
 static tess_status wrap_arrays(tess_ctx *ctx, const tess_matrix_view *in, tess_block_order order,
                                tess_ownership ownership, tess_matrix **out)
 {
@@ -30,8 +31,8 @@ static tess_status wrap_arrays(tess_ctx *ctx, const tess_matrix_view *in, tess_b
     A->row_offsets = (int64_t *)(uintptr_t)in->row_offsets;
     A->columns = (int32_t *)(uintptr_t)in->columns;
     A->values = (void *)(uintptr_t)in->values;
-    A->ownership =
-        TESS_OWNERSHIP_BORROW; /* until all is well: a failure leaves the caller's arrays alone */
+    A->ownership = TESS_OWNERSHIP_BORROW; /* until nothing can fail: a failure must not free the
+                                           * caller's arrays */
     tess_status status = tess_matrix_check_padding(A);
     if (status != TESS_OK) {
         tess_matrix_destroy(A);
@@ -42,7 +43,7 @@ static tess_status wrap_arrays(tess_ctx *ctx, const tess_matrix_view *in, tess_b
     return TESS_OK;
 }
 
-/* A count that is given must be the one that follows from the sizes. */
+/* Fails unless the count is 0 (not given) or the one that follows from the sizes. */
 static tess_status check_count(tess_ctx *ctx, const char *name, int64_t given, int64_t right)
 {
     if (given == 0 || given == right)

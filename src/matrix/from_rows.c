@@ -1,20 +1,20 @@
 /* A matrix from block rows in any order with repeated columns: sorted, repetitions summed.
  *
  * Two passes in parallel over contiguous shares of the rows: count the distinct columns of each
- * row, then write them. A row that needs sorting is sorted in both passes, in scratch memory of its
- * share, rather than kept sorted in between: that would take 16 bytes for every entry. Rows already
- * sorted are recognised and cost one look at their columns.
+ * row, then write them. An unsorted row is sorted in both passes, in scratch memory of its share.
+ * Keeping it sorted between the passes would take 16 bytes per entry. A row that is already sorted
+ * costs one scan of its columns.
  */
 #include "matrix/sort.h"
 
-/* What one share works with. */
+/* The source, the target and the scratch memory of one share. */
 typedef struct row_work {
     const tess_row_source *source;
     tess_matrix *A;
     tess_sort_key *keys, *scratch;
 } row_work;
 
-/* What all shares work with: share s has the scratch keys 2 at[s] .. 2 at[s + 1] - 1. */
+/* The same for all shares: share s has the scratch keys 2 at[s] .. 2 at[s + 1] - 1. */
 typedef struct row_pass {
     const tess_row_source *source;
     tess_matrix *A;
@@ -61,7 +61,7 @@ static void add_value(tess_type type, void *to, int64_t i, const void *from, int
             add_value(tess_real_type(type), to, 2 * i + part, from, 2 * j + part);
 }
 
-/* Block k of A becomes, or is increased by, the source's block at `position`. */
+/* Copies the source's block at `position` to block k of A, or adds it if `add`. */
 static void take_block(const row_work *work, int64_t k, int64_t position, bool add)
 {
     const tess_row_source *source = work->source;
@@ -110,7 +110,7 @@ static void write_row(const row_work *work, int64_t row)
     tess_matrix_zero_padding(A, row);
 }
 
-/* The longest row of the share that must be sorted. */
+/* Finds the length of the share's longest row that must be sorted. */
 static void longest_of_share(void *arg, tess_range rows)
 {
     const row_pass *pass = arg;
@@ -123,7 +123,8 @@ static void longest_of_share(void *arg, tess_range rows)
     pass->at[rows.share + 1] = longest;
 }
 
-/* Counts distinct columns where A has no columns yet, and writes rows where it has. */
+/* Counts the distinct columns of each row while A->columns is NULL, and writes the rows
+ * afterwards. */
 static void pass_over_share(void *arg, tess_range rows)
 {
     const row_pass *pass = arg;

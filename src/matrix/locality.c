@@ -1,10 +1,11 @@
 /* How scattered columns are: whether a product finds its parts of x in a cache. */
 #include "matrix/matrix.h"
 
-/* Groups of NEAR_ROWS block rows are compared, of at most NEAR_BLOCKS blocks each. */
+/* Each sample compares NEAR_ROWS block rows with the NEAR_ROWS before them, of both the first
+ * NEAR_BLOCKS blocks at most. */
 enum { NEAR_ROWS = 64, NEAR_BLOCKS = 4096, SAMPLES = 64 };
 
-/* A set of columns: a hash table of ranges of 64 columns with a bit for each. */
+/* A set of columns: a hash table of ranges of 64 columns, with one bit per column. */
 enum { RANGES = 2 * NEAR_BLOCKS };
 typedef struct column_set {
     int32_t range[RANGES]; /* -1: free */
@@ -39,8 +40,8 @@ static void add_columns(column_set *set, const int32_t *columns, int64_t count)
     }
 }
 
-/* Whether the set has a column at most 64 away: one of the same range, or of the end of the range
- * before, or of the beginning of the next. */
+/* Returns whether the set has a column at most 64 away: in the same range, near the end of the
+ * range before, or near the beginning of the next range. */
 static bool is_near(const column_set *set, int32_t column)
 {
     const int32_t range = column / 64, at = column % 64;
@@ -48,7 +49,7 @@ static bool is_near(const column_set *set, int32_t column)
            bits_of(set, range + 1) << (63 - at) != 0;
 }
 
-/* Blocks of NEAR_ROWS block rows that are looked at. */
+/* The number of blocks of NEAR_ROWS block rows that are compared. */
 static int64_t blocks_of(const tess_matrix *A, int64_t first)
 {
     return tess_min(A->row_offsets[first + NEAR_ROWS] - A->row_offsets[first], NEAR_BLOCKS);

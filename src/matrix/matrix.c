@@ -1,4 +1,4 @@
-/* Life of a matrix: allocation with checked sizes, views, and the bytes an SpMV moves. */
+/* Creates and destroys matrices, with checked sizes; views; the bytes that an SpMV moves. */
 #include "matrix/matrix.h"
 
 tess_status tess_matrix_check_sizes(tess_ctx *ctx, tess_type type, int64_t rows, int64_t cols,

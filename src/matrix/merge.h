@@ -1,27 +1,27 @@
 /* Reading a matrix under another grid of blocks.
  *
  * A block row of the new grid crosses one or more block rows of A, whose blocks are sorted by
- * column. One cursor stands in each of them; the next new block is the one that holds the leftmost
- * scalar column any cursor points to:
+ * column. Each of A's block rows has one cursor. The next new block is the one that holds the
+ * leftmost scalar column to which a cursor points:
  *
  *        new block column j
  *            |   j*c .. limit-1   |
  *      cursor 0      [A00] [A01]                 height rows of each A block lie in the new row
  *      cursor 1  [A10]       [A11]
  *
- * So rows are merged, never sorted, and the work is the entries read plus the new blocks times
- * their height: no more than the new values that must be written anyway.
+ * So rows are merged and never sorted. The work is the entries read plus the new blocks times their
+ * height, which is at most the number of new values to write.
  */
 #pragma once
 
 #include "matrix/matrix.h"
 
 typedef struct tess_cursor {
-    int64_t next;     /* the scalar column to come, INT64_MAX at the end of the row */
+    int64_t next;     /* the next scalar column, INT64_MAX at the end of the row */
     int64_t stop;     /* end of the current block's scalar columns, inside the matrix */
     int64_t k, end;   /* the current block, and the end of its block row */
     int32_t from, to; /* the common rows start here in A's block and in the new block */
-    int32_t height;   /* and are so many */
+    int32_t height;   /* the number of common rows */
 } tess_cursor;
 
 static inline void tess_cursor_load(const tess_matrix *A, tess_cursor *cursor)
@@ -34,13 +34,13 @@ static inline void tess_cursor_load(const tess_matrix *A, tess_cursor *cursor)
     cursor->stop = tess_min(cursor->next + A->block_width, A->cols);
 }
 
-/* Cursors needed for new block rows of `height`. */
+/* The number of cursors that new block rows of `height` need at most. */
 static inline int64_t tess_cursors_needed(const tess_matrix *A, int32_t height)
 {
     return height / A->block_height + 2;
 }
 
-/* Opens the cursors of new block row `row` and returns how many there are. */
+/* Opens the cursors of new block row `row` and returns their number. */
 static inline int64_t tess_cursors_open(const tess_matrix *A, int64_t row, int32_t height,
                                         tess_cursor *cursors)
 {
@@ -60,7 +60,7 @@ static inline int64_t tess_cursors_open(const tess_matrix *A, int64_t row, int32
     return count;
 }
 
-/* The new block column to come, or -1 at the end of the row. */
+/* The next new block column, or -1 at the end of the row. */
 static inline int64_t tess_cursors_column(const tess_cursor *cursors, int64_t count, int32_t width)
 {
     int64_t next = INT64_MAX;
@@ -85,9 +85,9 @@ static inline void tess_cursors_skip(const tess_matrix *A, tess_cursor *cursors,
     }
 }
 
-/* The same, copying the values passed over into the zeroed new block at `block`, which starts at
- * scalar column `first`, is `height` rows high and ends before `limit`. `size` is that of a value,
- * a constant where this is inlined. */
+/* The same, and copies the values that the cursors pass into the new block at `block`. The block is
+ * zeroed, starts at scalar column `first`, ends before `limit` and is `height` rows high. `size` is
+ * the bytes of a value, a constant after inlining. */
 static inline __attribute__((always_inline)) void
 tess_cursors_copy(const tess_matrix *A, tess_cursor *cursors, int64_t count, int64_t first,
                   int64_t limit, int32_t height, char *block, size_t size)

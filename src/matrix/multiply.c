@@ -1,20 +1,21 @@
-/* The pattern of C = A B, the product as one call, and both in one walk for scalars.
+/* The pattern of C = A B; the whole product; and for scalars, pattern and values in one walk.
  *
- * A row of C is the union of the rows of B that a row of A names. Each thread keeps one mark a
- * block column: the last row that had it. A row's columns are then sorted as bits, one a column:
+ * A row of C is the union of the rows of B that a row of A names. Each thread keeps one mark per
+ * block column: the last row that had it. The columns of a row are then sorted by way of bits, one
+ * per column:
  *
  *     words     bit c % 64 of words[c / 64]: block column c is in the row
  *     summary   bit w % 64 of summary[w / 64]: words[w] is not 0
  *
- * A first walk over the rows counts them. It also lists them, as far as a buffer has room. A second
- * walk lists the others. With values (of f64 scalars) both walks sum the rows as well, in one sum a
- * block column.
+ * A first walk counts the columns of each row. It also lists those of the first rows, until a
+ * buffer is full. A second walk lists the columns of the other rows. With values (of f64 scalars)
+ * the walk that lists a row also sums it, with one sum per column.
  */
 #include "matrix/multiply.h"
 
 enum { BITS = 64, FEW = 12 };
 
-/* What a share works with. */
+/* The memory that a share works with. */
 typedef struct scratch {
     int32_t *mark;
     uint64_t *words, *summary; /* all 0 between rows */
@@ -41,7 +42,8 @@ static int64_t list_row(const tess_matrix *A, const tess_matrix *B, int64_t row,
     return count;
 }
 
-/* The same without branches that a processor cannot foresee; it may write one column too many. */
+/* The same without a data-dependent branch, which would be mispredicted. It may write one column
+ * too many. */
 static int64_t list_fast(const tess_matrix *A, const tess_matrix *B, int64_t row, int32_t *mark,
                          int32_t *columns)
 {
@@ -58,7 +60,7 @@ static int64_t list_fast(const tess_matrix *A, const tess_matrix *B, int64_t row
     return count;
 }
 
-/* The same with the sums of the row; with `exact` no column too many. */
+/* The same with the sums of the row. With `exact` it writes no column too many. */
 static inline __attribute__((always_inline)) int64_t sum_row(const tess_matrix *A,
                                                              const tess_matrix *B, int64_t row,
                                                              const scratch *s, int32_t *columns,
@@ -81,7 +83,7 @@ static inline __attribute__((always_inline)) int64_t sum_row(const tess_matrix *
     return count;
 }
 
-/* The number of columns of a row, at most. */
+/* An upper bound of the number of columns of a row. */
 static int64_t most_columns(const tess_matrix *A, const tess_matrix *B, int64_t row)
 {
     int64_t most = 0;
@@ -131,11 +133,11 @@ typedef struct walk {
     const tess_matrix *A, *B;
     tess_matrix *C;
     int32_t *marks;    /* of every share */
-    uint64_t *bits;    /* of every share: words, then summaries */
-    int32_t *listed;   /* of every share `room` columns: its first rows */
-    int64_t *unlisted; /* of every share: the first row that is not listed */
+    uint64_t *bits;    /* per share: words, then summaries */
+    int32_t *listed;   /* `room` per share: the columns of its first rows */
+    int64_t *unlisted; /* per share: its first row that is not listed */
     int64_t words, summaries, room;
-    double *sums, *summed; /* of every share: one a block column, `room` values; or NULL */
+    double *sums, *summed; /* per share: one per block column, `room`; or NULL */
     bool unsorted;         /* rows of C may be in any order */
 } walk;
 
@@ -153,7 +155,8 @@ static scratch scratch_of(const walk *w, int share)
     return s;
 }
 
-/* Lists a row of C, and its values where there are sums. Returns their number. */
+/* Lists the columns of a row of C and, where there are sums, its values. Returns the number of
+ * columns. */
 static inline __attribute__((always_inline)) int64_t make_row(const walk *w, const scratch *s,
                                                               int64_t row, int32_t *columns,
                                                               double *values, const bool exact)

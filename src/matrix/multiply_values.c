@@ -1,12 +1,12 @@
 /* The values of C = A B.
  *
- * A row of C is summed where it lies, by columns of r scalars. Where blocks of C are wider than
- * they are high the row is summed transposed, by columns of k scalars, from a copy of B with
- * transposed blocks: vector instructions then have k lanes to fill in place of r.
+ * A row of C is summed in place, by columns of r scalars. Where blocks of C are wider than high the
+ * row is summed transposed, by columns of k scalars, from a copy of B with transposed blocks:
+ * vector instructions then fill k lanes instead of r.
  *
  *     C (r x k) += A (r x c) B (c x k)         C' (k x r) += B' (k x c) A' (c x r)
  *
- * Scalars (1 x 1 blocks) are summed in a dense row, which needs no places.
+ * Scalars (1 x 1 blocks) are summed in a dense row, which needs no list of places.
  */
 #include "matrix/multiply.h"
 
@@ -26,8 +26,8 @@ struct do_share {
     const void *turned;
     tess_matrix *C;
     int32_t *places; /* NULL: 1 x 1 blocks */
-    void *sums;      /* NULL where rows of C are summed where they lie */
-    int64_t row;     /* scalars of `sums` that a share has */
+    void *sums;      /* NULL where rows of C are summed in place */
+    int64_t row;     /* scalars of `sums` per share */
 };
 
 static void do_share(void *arg, tess_range rows)
@@ -79,7 +79,7 @@ tess_status tess_multiply_values(tess_ctx *ctx, const tess_matrix *A, const tess
     }
     tess_for_rows(ctx, A->row_offsets, A->block_rows, do_share,
                   &(struct do_share){A, B, turned, C, places, sums, row});
-    /* An infinity times the zeros of padding is NaN: the padding of C is set to 0 again. */
+    /* An infinity times a zero of the padding is NaN, so the padding of C is set to 0 again. */
     for (int64_t i = C->cols % C->block_width != 0 ? 0 : tess_max(C->block_rows - 1, 0);
          i < C->block_rows; i++)
         tess_matrix_zero_padding(C, i);

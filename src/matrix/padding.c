@@ -1,8 +1,8 @@
-/* The part of the last block row and the last block column that lies outside rows x cols: always
- * zero, so that kernels may multiply whole blocks. */
+/* Padding: the part of the last block row and the last block column that lies outside rows x cols.
+ * It is always zero, so that kernels may multiply whole blocks. */
 #include "matrix/matrix.h"
 
-/* Scalar rows and columns of block (row, column) that lie inside the matrix. */
+/* The numbers of scalar rows and columns of block (row, column) that lie inside the matrix. */
 static void inside(const tess_matrix *A, int64_t row, int64_t column, int64_t *height,
                    int64_t *width)
 {
@@ -26,7 +26,7 @@ void tess_matrix_zero_padding(tess_matrix *A, int64_t row)
     }
 }
 
-/* The first value of block k that lies in the padding and is not zero, or -1. */
+/* The index in block k of its first value that lies in the padding and is not zero, or -1. */
 static int64_t nonzero_padding(const tess_matrix *A, int64_t row, int64_t k)
 {
     int64_t r = A->block_height, c = A->block_width, height, width;
@@ -39,7 +39,7 @@ static int64_t nonzero_padding(const tess_matrix *A, int64_t row, int64_t k)
     return -1;
 }
 
-/* The first block row with such a value; INT64_MAX where there is none. */
+/* The first block row whose padding is not zero; INT64_MAX where there is none. */
 static int64_t find_bad_row(const void *matrix, tess_range range)
 {
     const tess_matrix *A = matrix;

@@ -5,7 +5,7 @@
  */
 #include "matrix/sort.h"
 
-/* inverse[perm[i]] = i, or the first entry of perm that is out of range or repeats. */
+/* Sets inverse[perm[i]] = i. Fails at the first entry of perm that is out of range or repeated. */
 static tess_status invert(tess_ctx *ctx, int64_t count, const int64_t *perm, int64_t *inverse)
 {
     for (int64_t i = 0; i < count; i++)
@@ -55,7 +55,8 @@ static void permute_row(const tess_matrix *A, tess_matrix *B, int64_t row, int64
     }
 }
 
-/* The longest row of every share of B: the size of its scratch. at[share] is where it starts. */
+/* Sets at[share], where the scratch of each share starts. Its size is the longest row of the
+ * share. */
 static void measure_shares(const tess_matrix *B, int shares, int64_t *at)
 {
     at[0] = 0;

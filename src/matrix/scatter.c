@@ -1,8 +1,8 @@
 /* Entries in any order, sorted by row: a counting sort that keeps the order within each row.
  *
- * Every thread owns a contiguous range of rows, reads all row indices and takes those of its range.
- * Reading is a plain stream of 8 bytes an entry, cheap beside the scattered writes it saves from
- * atomics, and the order of the input survives for any number of threads.
+ * Every thread owns a contiguous range of rows, reads all row indices and takes the entries of its
+ * range. So no atomics are needed, and the order of the input survives for any number of threads.
+ * Reading all indices streams 8 bytes per entry, which costs little beside the scattered writes.
  */
 #include "matrix/matrix.h"
 

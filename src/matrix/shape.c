@@ -1,8 +1,8 @@
 /* Block shapes by name; shape.h has the grammar. */
 #include "matrix/shape.h"
 
-/* The height and the width of a family's shape are each either 1 or the family's length. A new
- * family is a new row here. */
+/* The families of shapes. The height is the shape's length if `tall`, else 1; the width is the
+ * length if `wide`, else 1. A new family is a new row of the table. */
 typedef struct shape_family {
     const char *name;
     bool tall, wide;
@@ -38,7 +38,7 @@ static tess_status check_shape(tess_ctx *ctx, const char *text, const tess_shape
     return TESS_OK;
 }
 
-/* "row:32" for the shapes of one row or column, "4x4" or "8x4+1" for the others. */
+/* Sets the name: "row:32" for shapes of one row or column, "4x4" or "8x4+1" for others. */
 static void set_name(tess_shape *shape)
 {
     char name[48] = "";
@@ -55,7 +55,7 @@ static void set_name(tess_shape *shape)
     shape->name[sizeof shape->name - 1] = '\0';
 }
 
-/* Digits, five at most: what is longer is out of range anyway. */
+/* Reads one to five digits; a longer number is out of range. */
 static bool parse_size(const char **text, int32_t *value)
 {
     int digits = 0;

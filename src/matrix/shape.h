@@ -21,7 +21,7 @@ enum {
 };
 
 typedef struct tess_shape {
-    char name[24]; /* as the parser reads it: "row:32", "4x4", "8x4+1" */
+    char name[24]; /* in the parser's grammar: "row:32", "4x4", "8x4+1" */
     int32_t height, width, shift;
 } tess_shape;
 
@@ -32,7 +32,7 @@ typedef struct tess_shape_list {
     int count;
     tess_shape shape[TESS_SHAPE_LIST];
     double threshold[TESS_SHAPE_LIST]; /* least fill, or TESS_SHAPE_NO_THRESHOLD */
-    double saved; /* share of CSR's bytes, by a sample of the rows; set where a list is chosen */
+    double saved; /* share of CSR's bytes, from a sample of the rows; set when the list is chosen */
 } tess_shape_list;
 
 /* Shapes separated by commas: FAMILY, FAMILY:LENGTH, HxW, HxW+SHIFT or HxW-SHIFT, each with an
@@ -40,7 +40,7 @@ typedef struct tess_shape_list {
  * and "auto" are empty lists. */
 tess_status tess_shape_list_parse(tess_ctx *ctx, const char *text, tess_shape_list *out);
 
-/* Scalars of one piece. */
+/* The number of scalars of one piece. */
 static inline int64_t tess_shape_cells(const tess_shape *shape)
 {
     return (int64_t)shape->height * shape->width;

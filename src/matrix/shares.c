@@ -1,4 +1,4 @@
-/* Rows dealt out to threads in contiguous ranges of nearly equal work. */
+/* Deals out rows to threads in contiguous ranges of nearly equal work. */
 #include "matrix/matrix.h"
 
 int64_t tess_share_row(const int64_t *row_offsets, int64_t rows, int share, int shares)
@@ -56,13 +56,13 @@ static int64_t find_longest(const void *row_offsets, tess_range rows)
 
 int64_t tess_matrix_longest_row(const tess_matrix *A)
 {
-    enum { MANY = 1 << 16 }; /* rows from which on threads pay */
+    enum { MANY = 1 << 16 }; /* from this many rows on threads pay */
     if (A->ctx && A->block_rows >= MANY)
         return tess_reduce(A->ctx, A->block_rows, TESS_LARGEST, find_longest, A->row_offsets);
     return find_longest(A->row_offsets, (tess_range){0, A->block_rows, 0});
 }
 
-/* A counting sort: next[longest - n] is the place of the next row of n entries. */
+/* A counting sort: next[longest - n] is the place in `order` of the next row of n entries. */
 tess_status tess_rows_by_length(tess_ctx *ctx, const int64_t *row_offsets, int64_t rows,
                                 int32_t *order)
 {

@@ -1,4 +1,5 @@
-/* Stable sort of (column, position) pairs by column: insertion in short runs, then merging. */
+/* A stable sort of (column, position) pairs by column: insertion sort of short runs, then
+ * merging. */
 #include "matrix/sort.h"
 
 enum { RUN = 16 };

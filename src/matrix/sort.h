@@ -5,7 +5,7 @@
 
 typedef struct tess_sort_key {
     int32_t column;
-    int64_t position; /* what the owner needs to find the block again */
+    int64_t position; /* by which the caller finds the block again */
 } tess_sort_key;
 
 /* Whether every column is larger than the one before. */
@@ -17,6 +17,6 @@ static inline bool tess_columns_rise(const int32_t *columns, int64_t count)
     return true;
 }
 
-/* Sorts by column; equal columns keep their order. Both arrays hold `count`; the result is in the
- * one returned. */
+/* Sorts by column; equal columns keep their order. Both arrays have `count` elements. Returns the
+ * one of them that holds the result. */
 tess_sort_key *tess_sort_keys(tess_sort_key *keys, tess_sort_key *scratch, int64_t count);

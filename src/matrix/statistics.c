@@ -1,4 +1,4 @@
-/* What the rows look like: lengths, histogram, bandwidth, non-zeros, imbalance. */
+/* Statistics of a matrix: row lengths and their histogram, bandwidth, non-zeros, imbalance. */
 #include "matrix/matrix.h"
 
 /* The class of a row of `length` blocks: 0 for 0, otherwise 1 + floor(log2 length), at most the
@@ -42,8 +42,8 @@ static void measure_rows(void *arg, tess_range range)
         tess_take(&s->histogram[i], histogram[i]);
 }
 
-/* Everything but the values, block row by block row. Columns are sorted, so the ends of a row say
- * how far it reaches from the diagonal. */
+/* Computes the statistics that need no values. Columns are sorted, so the first and the last of a
+ * row say how far it reaches from the diagonal. */
 static void row_lengths(tess_ctx *ctx, counting *job)
 {
     const tess_matrix *A = job->A;
@@ -76,8 +76,8 @@ static int64_t count_padding(const void *matrix, tess_range range)
     return padding;
 }
 
-/* Entries inside the matrix, and those of them that are not zero. Padding is zero by invariant, so
- * all stored values may be looked at for the second. */
+/* Counts the entries inside the matrix, and those that are not zero. Padding is always zero, so the
+ * non-zeros are counted over all stored values. */
 static void count_values(tess_ctx *ctx, counting *job)
 {
     const tess_matrix *A = job->A;

@@ -1,5 +1,5 @@
-/* Symmetry of pattern and values, and the diagonal: every entry (i, j) looks for its mirror (j, i)
- * by bisection in the sorted columns of block row j. */
+/* Symmetry of pattern and values, and the diagonal: for every entry (i, j) the mirror (j, i) is
+ * searched by bisection in the sorted columns of block row j. */
 #include "matrix/matrix.h"
 
 typedef struct tally {
@@ -35,7 +35,7 @@ static void compare_complex(tess_complex value, tess_complex other, tally *T)
     }
 }
 
-/* Scalar `at` and its mirror, which is 0 where it is not stored (-1). */
+/* Compares scalar `at` with its mirror, which is 0 where it is not stored (mirror = -1). */
 static void compare(const tess_matrix *A, int64_t at, int64_t mirror, tally *T)
 {
     if (tess_is_complex(A->type))
@@ -46,7 +46,8 @@ static void compare(const tess_matrix *A, int64_t at, int64_t mirror, tally *T)
         compare_reals(tess_matrix_value(A, at), mirror >= 0 ? tess_matrix_value(A, mirror) : 0, T);
 }
 
-/* The entries of block k, block (I, J). With square blocks the mirrors lie in one block. */
+/* Compares the entries of block k, which is block (I, J). With square blocks all their mirrors lie
+ * in one block. */
 static void compare_block(const tess_matrix *A, int64_t I, int64_t k, tally *all)
 {
     const int64_t r = A->block_height, c = A->block_width, J = A->columns[k];
@@ -90,7 +91,8 @@ static void look_at_diagonal(void *arg, tess_range range)
     tess_take(&job->zero, zero);
 }
 
-/* Rectangular matrices have a diagonal, but no mirrors. */
+/* Counts the stored diagonal entries, and those that are 0: for rectangular matrices, which have a
+ * diagonal but no mirrors. */
 static int64_t count_diagonal(const tess_matrix *A, int64_t *zeros)
 {
     struct look_at_diagonal job = {.A = A};

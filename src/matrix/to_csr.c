@@ -1,7 +1,7 @@
 /* Blocks to single entries: CSR and coordinates. Entries come out by rows, then columns. */
 #include "matrix/matrix.h"
 
-/* A pass over the entries. They are counted into `offsets`, or go to either `columns` (CSR) or
+/* A pass over the entries. It counts them into `offsets`, or writes them to `columns` (CSR) or to
  * `row_index` and `col_index` (coordinates). */
 typedef struct row_walk {
     tess_ctx *ctx;
@@ -13,8 +13,8 @@ typedef struct row_walk {
     char *values;
 } row_walk;
 
-/* The next entry of scalar row i of block row ib at or after block *k, column *j of that block:
- * false at the end. *at is its place in values. */
+/* Finds the next entry of scalar row i of block row ib, from column *j of block *k on. Returns
+ * false at the end of the row. *at is the entry's place in the values. */
 static bool next_entry(const row_walk *walk, int64_t ib, int32_t i, int64_t *k, int32_t *j,
                        int64_t *at)
 {
@@ -45,7 +45,8 @@ static void count_share(void *arg, tess_range block_rows)
     }
 }
 
-/* Entries of every scalar row, then their prefix sums, in offsets[rows + 1] (zeroed before). */
+/* Counts the entries of every scalar row and makes the counts offsets: offsets[rows + 1], zeroed
+ * before. */
 static void count_rows(row_walk *walk)
 {
     const tess_matrix *A = walk->A;

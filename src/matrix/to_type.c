@@ -1,6 +1,6 @@
 /* The same matrix in another type. A finite f64 beyond f32's range is refused, never turned into an
- * infinity; infinities and NaN that are there stay, and small numbers round towards 0. An imaginary
- * part is never lost unless that was asked for. */
+ * infinity. Infinities and NaN of the matrix stay, and numbers too small for f32 round towards 0.
+ * An imaginary part is dropped only where the caller asks for it. */
 #include "matrix/matrix.h"
 
 struct narrow_range {
@@ -45,7 +45,7 @@ struct between_kinds {
     const tess_matrix *A;
     tess_matrix *B;
     bool drop;         /* imaginary parts may be lost */
-    int64_t bad, lost; /* the first value that is out of range, or has an imaginary part */
+    int64_t bad, lost; /* the first value out of range; the first with an imaginary part */
 };
 
 static void between_kinds(void *arg, tess_range range)
@@ -67,7 +67,7 @@ static void between_kinds(void *arg, tess_range range)
     tess_lower(&job->lost, lost);
 }
 
-/* Real to complex or complex to real. */
+/* Converts real to complex or complex to real. */
 static tess_status change_kind(tess_ctx *ctx, const tess_matrix *A, tess_matrix *B, bool drop,
                                int64_t *bad)
 {

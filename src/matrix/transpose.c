@@ -1,19 +1,18 @@
-/* The transpose: block (i, j) of r x c becomes block (j, i) of c x r; and its conjugate.
+/* The transpose, or the conjugate transpose: block (i, j) of r x c becomes block (j, i) of c x r.
  *
- * A's block rows are cut into shares, which threads walk twice. The first walk counts the blocks
- * that a share has in each block column. Their sums over shares say where the share's blocks of
- * that column go, and the second walk puts them there. A new row so has its blocks in the order of
- * A's rows, and no two shares write the same place.
+ * A's block rows are cut into shares, which threads walk twice. The first walk counts a share's
+ * blocks in each block column. The sum of the counts of all shares before it says where the share's
+ * blocks of that column begin, and the second walk writes them there. So the blocks of a new row
+ * are in the order of A's rows, and no two shares write to the same place.
  */
 #include "matrix/matrix.h"
 
 typedef struct transposition {
     const tess_matrix *A;
     tess_matrix *B;
-    int64_t *next; /* next[s * block columns + j]: blocks of column j that share s has; then where
-                      its next block of new row j goes */
-    int64_t
-        *from; /* NULL: blocks are copied; else the numbers in A of B's blocks, without values */
+    int64_t *next; /* next[s * block columns + j]: blocks of column j that share s has; then the
+                    * place in new row j of the share's next block */
+    int64_t *from; /* NULL: copy the blocks; else only their numbers in A */
     int shares;
 } transposition;
 
@@ -27,7 +26,7 @@ static void count_blocks(void *arg, tess_range rows)
         counts[A->columns[k]]++;
 }
 
-/* Adds up the counts of all shares for some columns: a share's place in the new row is left. */
+/* Replaces the counts of some columns by sums: for each share its first place in the new row. */
 static void sum_shares(void *arg, tess_range columns)
 {
     const transposition *job = arg;
@@ -83,7 +82,7 @@ tess_status tess_matrix_transpose_pattern(tess_ctx *ctx, const tess_matrix *A, i
     transposition job = {.A = A, .from = from};
     TESS_TRY(tess_matrix_allocate(ctx, A->type, A->cols, A->rows, A->block_width, A->block_height,
                                   A->blocks, &job.B));
-    /* So many that the counts take no more numbers than A has blocks. */
+    /* As many shares as give at most one count per block of A. */
     const int64_t most = A->blocks / tess_max(A->block_cols, 1);
     job.shares = (int)tess_max(tess_min(most, ctx->threads), 1);
     tess_status status;

@@ -1,12 +1,14 @@
-/* New values in an old pattern: B takes the values of A, usually CSR, under its own blocks.
+/* New values in an old pattern: B takes the values of A, which is usually CSR, into its own blocks.
  *
- * One merge of A's rows (merge.h) along B's blocks finds an entry without a place; only then a
- * second one writes, so a failure leaves B as it was. Nothing is counted, allocated or sorted.
+ * A first merge of A's rows (merge.h) along B's blocks checks that every entry has a place in B.
+ * Only then a second merge writes, so a failure leaves B as it was. No pattern is counted,
+ * allocated or sorted.
  */
 #include "matrix/merge.h"
 
-/* Walks block rows *row..last-1 of B and copies if `write`. Stops at the first entry of A outside
- * B's blocks: returns its block column, with its block row in *row. Otherwise returns -1. */
+/* Walks block rows *row..last-1 of B, and copies A's values if `write`. At the first entry of A
+ * outside B's blocks it stops and returns that entry's block column; *row is its block row.
+ * Otherwise returns -1. */
 static inline __attribute__((always_inline)) int64_t walk_rows(const tess_matrix *A, tess_matrix *B,
                                                                int64_t *row, int64_t last,
                                                                tess_cursor *cursors, bool write,
@@ -34,7 +36,7 @@ static inline __attribute__((always_inline)) int64_t walk_rows(const tess_matrix
     return -1;
 }
 
-/* The scalar place of the first entry of A in block (row, column) of B. */
+/* The error that names the scalar row and column of A's first entry in block (row, column) of B. */
 static tess_status outside(tess_ctx *ctx, const tess_matrix *A, const tess_matrix *B, int64_t row,
                            int64_t column)
 {
@@ -76,7 +78,7 @@ typedef struct update {
     const tess_matrix *A;
     tess_matrix *B;
     tess_cursor *cursors;
-    int64_t needed; /* cursors of a share */
+    int64_t needed; /* cursors per share */
     int64_t bad_row;
 } update;
 

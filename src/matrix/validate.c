@@ -18,7 +18,7 @@ static tess_status check_offsets(tess_ctx *ctx, const tess_matrix_view *A)
     return TESS_OK;
 }
 
-/* The first bad position of a row, or -1. */
+/* The first position of a row whose column is invalid, or -1. */
 static int64_t first_fault(const tess_matrix_view *A, int64_t row, bool sorted)
 {
     for (int64_t k = A->row_offsets[row]; k < A->row_offsets[row + 1]; k++) {

@@ -2,10 +2,11 @@
 #include "backend/backend.h"
 #include "ref/ref.h"
 
-/* The plan has a matrix head of its own, since update_values points it at other values. */
+/* The plan has its own copy of the matrix's struct, since update_values changes its pointer to
+ * values. */
 typedef struct ref_state {
     tess_matrix matrix;
-    double *column_sums; /* two a column, which complex sums need */
+    double *column_sums; /* two per column, for complex sums */
 } ref_state;
 
 static tess_status open_device(tess_device *device, const char *rest)

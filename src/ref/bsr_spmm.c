@@ -1,7 +1,7 @@
 /* Y = alpha A X + beta Y for k vectors, one vector after the other. */
 #include "ref/ref.h"
 
-/* Sum over the row's blocks of A[row, :] X[:, vector]. */
+/* A[row, :] X[:, vector]: the sum over the row's blocks. The vector begins at X[start]. */
 static double row_times(const tess_matrix *A, int64_t row, const void *X, int64_t stride,
                         int64_t start)
 {

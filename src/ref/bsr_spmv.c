@@ -1,8 +1,9 @@
-/* y = alpha A x + beta y, A^T, and the magnitude |A||x|, as one would write them on a blackboard.
+/* y = alpha A x + beta y, the same with A^T, and the magnitude |A||x|, as plain loops.
  */
 #include "ref/ref.h"
 
-/* Row `i` of block row `ib` times x: sum over its blocks k and their columns j inside the matrix.
+/* Row `i` of block row `ib` times x: the sum over its blocks k and their columns j inside the
+ * matrix.
  */
 static double row_times(const tess_matrix *A, int64_t ib, int32_t i, const void *x, bool magnitude)
 {

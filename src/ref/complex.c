@@ -1,5 +1,5 @@
-/* The products of complex matrices, as one would write them on a blackboard: y = alpha A x + beta
- * y, A^T, A^H, and several vectors. */
+/* The products of complex matrices as plain loops: y = alpha A x + beta y, the same with A^T and
+ * A^H, and with several vectors. */
 #include "ref/ref.h"
 
 /* Row `row` times the vector whose scalar j is x[start + j * stride]. */

@@ -4,12 +4,12 @@
 set -eu
 here=$(dirname "$0")
 
-# What such a sentence has: the nearest or all right words, a range, a usage line, something to do.
+# What a refusal must have: the nearest valid word or all of them, a range, a usage line, or a next step.
 words="nearest:|one of|none of|(outside|in) -?[0-9.e+]+\.\.|usage: |lists them|such as|only '|must |needs a value: "
 words="$words|[;:,(] ?(or )?(try|name|make|set|unset|use|choose|leave|add|allow|install|mend|fetch|remove|write|look|let|take|pass|take|see)\b"
 words="$words|(auto and lsqr) take any|\`tessera [a-z]+|is not f64, f32, c64 or c32|can be |a name with|are\)$|(or --[a-z]+|--[a-z]+ [A-Z0-9]+)|\.\/run bench|INPUT is a |without --|missing: tessera "
 
-# silent FILE...: refusals without it. What the operating system did to standard output is no refusal.
+# silent FILE...: prints refusals without advice. A failed write to standard output is no refusal.
 silent() {
     sed -n 's/^ *2> tessera: //p' "$@" | sort -u | grep -v '^cannot write standard output' | grep -vE "$words" || true
 }

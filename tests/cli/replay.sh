@@ -2,9 +2,9 @@
 # replay.sh BIN FILE.t [--update]: runs the command lines of FILE.t and compares what they print.
 #
 # In a .t file, prose is not indented. An indented "  $ command" is run by sh, with BIN in front of
-# PATH, in an empty directory with copies of tests/cli/data. What follows is what it must do: stdout
+# PATH, in an empty directory with copies of tests/cli/data. Its expected result follows: stdout
 # as it is, stderr with "2> " before each line, "[n]" for an exit status n other than 0.
-# --update writes what was seen into FILE.t.
+# --update writes the actual results into FILE.t.
 set -eu
 bin=$(cd "$1" && pwd)
 here=$(cd "$(dirname "$0")" && pwd)
@@ -30,7 +30,7 @@ while IFS= read -r line || [ -n "$line" ]; do
         sed 's/^/  2> /' "$work/err"
         [ $status = 0 ] || echo "  [$status]"
         ;;
-    '  '*) ;; # what was seen earlier
+    '  '*) ;; # the former result
     *) printf '%s\n' "$line" ;;
     esac
 done <"$file" >"$work/seen"

@@ -25,7 +25,7 @@ for input in gen:elasticity:n=6 gen:random:rows=700,cols=90,avg=4; do
         grep -q "<h2>$part</h2>" "$work/dom" || bad "$input: the page has no section '$part'"
     done
     [ "$(grep -c '<svg' "$work/dom")" = "$(grep -c '<svg' "$work/page.html")" ] || bad "$input: pictures were lost"
-    # A page that measures the report: what sticks out of a display of 390 points, and what was loaded.
+    # A page that measures the report: elements wider than a display of 390 points, and requests.
     for width in 390 1200; do
         cat >"$work/frame.html" <<END_FRAME
 <!DOCTYPE html><html><body><iframe id="f" style="width:${width}px;height:800px;border:0" src="page.html"></iframe>

@@ -36,7 +36,8 @@ static void append_set(name_list *list, const tess_cuda_kernel *kernel,
     append(list, kernel->name, text);
 }
 
-/* The guess, and one parameter at a time at its next smaller and larger value, the last first. */
+/* The guess, and around it one parameter at a time at its next smaller and larger value, the last
+ * parameter first. */
 static void append_around(name_list *list, const tess_cuda_kernel *kernel,
                           const tess_cuda_problem *problem)
 {
@@ -60,7 +61,7 @@ static void append_around(name_list *list, const tess_cuda_kernel *kernel,
     }
 }
 
-/* Everything in the order in which it is come to, sets that are come to twice listed twice. */
+/* All sets of parameters in the order of the search, before repetitions are dropped. */
 static void append_everything(void **state, tess_device *device, const tess_matrix *A,
                               name_list *list)
 {
@@ -106,7 +107,7 @@ static void drop_repetitions(name_list *list)
     for (int64_t i = 0; i < list->count; i++)
         if (i == 0 || strcmp(list->items[i].text, list->items[kept - 1].text) != 0)
             list->items[kept++] = list->items[i];
-    assert_true(kept < list->count); /* the neighbours of the guess are come to again */
+    assert_true(kept < list->count); /* the guess's neighbours were listed twice */
     list->count = kept;
     qsort(list->items, (size_t)kept, sizeof *list->items, by_place);
 }

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Compiles the mutants that print_mutants lists for the emulator and joins the objects into one. A
-# script that changes nothing is an error: the source has gone on without it.
+# script that changes nothing is an error: the source has changed since it was written.
 # usage: print_mutants | compile_mutants.sh OUTPUT KERNEL_DIRECTORY COMPILER FLAGS...
 set -eu
 output=$1 kernels=$2

@@ -1,6 +1,6 @@
-/* What the model is told of candidates on a GPU: the bytes that sliced storage moves, the time that
- * long rows leave the memory idle, and how often rows wait. The device is a profile: nothing runs.
- */
+/* The costs of candidates on a GPU that the model gets: the bytes that sliced storage moves, the
+ * time in which long rows leave the memory idle, and how often rows wait. The device is a profile:
+ * nothing runs. */
 #include <math.h>
 #include <string.h>
 
@@ -116,7 +116,7 @@ static void rows_of_whole_transactions_move_no_padding(void **state)
     assert_int_equal(tess_cuda_layout_bytes(ctx, A, "sliced:C=32", &stored, &moved), TESS_OK);
     assert_true(stored > 1.5 * exact);
     assert_true(fabs(moved - exact) < 0.01 * exact);
-    /* Sorted and cut, the same are moved, and the sums of segments. */
+    /* Sorted and cut, rows move the same bytes, and the sums of segments. */
     assert_int_equal(
         tess_cuda_layout_bytes(ctx, A, "sliced:C=32,sigma=4096,lambda=8", &stored, &moved),
         TESS_OK);
@@ -129,7 +129,7 @@ static void rows_of_whole_transactions_move_no_padding(void **state)
 enum { ROWS = 3000 };
 static const double speed = 4.8e12, latency = 0.7e-6;
 
-/* The same time, step by step of every row. */
+/* The time in which the memory waits, computed step by step for every row. */
 static double waited(const tess_matrix *A, const tess_cuda_flight *flight)
 {
     const double rows = (double)A->block_rows, mean = (double)A->blocks / rows;
@@ -209,7 +209,7 @@ static void only_long_rows_at_the_end_leave_the_memory_idle(void **state)
     tess_matrix_destroy(A);
 }
 
-/* The part of a row's waiting that a candidate of sliced storage has left. */
+/* The share of a row's waits that the candidate of sliced storage reports. */
 static double waits_of(void **state, int64_t rows, int32_t length)
 {
     tess_ctx *ctx = test_ctx(state);
@@ -238,7 +238,7 @@ static void threads_that_share_a_row_wait_less(void **state)
     assert_true(waits_of(state, 500, 400) < 0.3);
 }
 
-/* A candidate's own number reaches the model: rows of two lengths are expected to take longer. */
+/* A candidate's idle time reaches the model: rows of two lengths are expected to take longer. */
 static void candidates_of_uneven_rows_have_idle_time(void **state)
 {
     tess_ctx *ctx = test_ctx(state);

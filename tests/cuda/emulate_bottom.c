@@ -101,7 +101,7 @@ static tess_matrix *draw(tess_ctx *ctx, uint64_t seed)
     const int32_t b = 1 + (int32_t)tess_random_below(seed, 0, 7);
     const int64_t rows = 1 + tess_random_below(seed, 1, 210 / b);
     tess_matrix *A = problem_matrix(ctx, rows, b, true, TESS_F64, seed);
-    /* Rows of very different size, as the levels of jumping coefficients have. */
+    /* Rows of very different magnitude, as levels have for jumping coefficients. */
     for (int64_t i = 0; i < A->block_rows; i++)
         for (int64_t k = A->row_offsets[i]; k < A->row_offsets[i + 1]; k++) {
             const double factor = ldexp(1, (int)(i % 9 + A->columns[k] % 9) - 8);

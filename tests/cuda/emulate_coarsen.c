@@ -9,7 +9,7 @@
 #include "problems.h"
 #include "solve/pc/amg/amg.h"
 
-/* A level with all that the host makes of it. */
+/* A level and what the host computes for it. */
 typedef struct bench {
     tess_amg_level level;
     tess_matrix *coarse;
@@ -113,7 +113,7 @@ static void compare(const test_coarsen_shape *shape, const char *what, const tes
     }
 }
 
-/* What a level has on the device after the launches of a set-up. */
+/* The values that a set-up's launches leave on the device. */
 typedef struct numbers {
     double *F, *P, *AP, *R, *coarse;
 } numbers;
@@ -154,8 +154,7 @@ static void release(numbers *n)
     free(n->F), free(n->P), free(n->AP), free(n->R), free(n->coarse);
 }
 
-/* Cases with weak blocks, with rows that no mode reaches, and with long rows: there must be some.
- */
+/* The numbers of cases with weak blocks, with dead rows and with long rows: none may be 0. */
 static int filtered, dead, lengthy;
 
 static void check(tess_ctx *ctx, const test_coarsen_shape *shape, tess_matrix *A, double threshold,

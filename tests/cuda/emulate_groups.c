@@ -37,8 +37,8 @@ typedef struct graph {
     float *strength;
 } graph;
 
-/* Strengths of (i, j) and (j, i) are the same unless `unlike`. Of ten about one is weak, and one
- * strong for its row alone. */
+/* Strengths of (i, j) and (j, i) are the same unless `unlike`. About one in ten is weak, and one in
+ * ten is strong for its row alone. */
 static float draw_strength(int64_t i, int64_t j, int64_t rows, bool unlike, uint64_t seed)
 {
     const int64_t low = unlike ? i : tess_min(i, j), high = unlike ? j : tess_max(i, j);
@@ -217,7 +217,7 @@ static void groups_are_the_hosts(void **state)
     assert_true(unlike_cases > 0 && alone_cases > 0 && rest_cases > 0 && waiting_cases > 0);
 }
 
-/* With all strengths weak no row has a group; with one row there is nothing to group. */
+/* With all strengths weak no row has a group, nor has the only row of a matrix. */
 static void rows_that_couple_to_none_have_no_group(void **state)
 {
     tess_ctx *ctx = test_ctx(state);

@@ -111,7 +111,7 @@ static void rows_are_added(void **state)
     }
 }
 
-/* w . y as the parts that a product left, and w . what is added. */
+/* A product left partial sums of w . y. Rows are added to y, and w . (added rows) to the sums. */
 static void rows_are_added_with_a_dot_product(void **state)
 {
     (void)state;
@@ -145,8 +145,8 @@ static void rows_are_added_with_a_dot_product(void **state)
     }
 }
 
-/* The sums of all parts in their order, then a product of two slots; a stopped system is left
- * alone. */
+/* The parts' sums are added in order, then two slots are multiplied. A stopped system stays as it
+ * is. */
 static void sums_of_parts_are_added_in_order(void **state)
 {
     (void)state;

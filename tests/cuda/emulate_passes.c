@@ -223,7 +223,8 @@ static void stopped_systems_are_left_alone(void **state)
     empty(&b);
 }
 
-/* What a programme of all operations leaves in slots 20.. and when it stops. */
+/* A programme of all operations gives the host's values in slots 20.., and stops when the host
+ * does. */
 static void scalars_and_stops_are_those_of_the_host(void **state)
 {
     (void)state;

@@ -70,7 +70,7 @@ static void vectors_are_permuted_as_by_the_host(void **state)
             check(test_ctx(state), variant, seed);
 }
 
-/* The host's own: to(i) = from(source(i)), and fields as the list of rows would have them. */
+/* The host's passes: to(i) = from(source(i)). By fields they do what the list of rows does. */
 static void fields_are_the_list_of_their_rows(void **state)
 {
     enum { N = 60 };

@@ -1,5 +1,6 @@
-/* The emulator must fail what a GPU would punish now and then: broken copies of sliced.cu, made by
- * the build, lose a barrier, let some threads skip it, or declare a shared array too short. */
+/* The emulator must detect faults that a GPU shows only now and then. Broken copies of sliced.cu,
+ * made by the build, lose a barrier, let some threads skip it, or declare a shared array too short.
+ */
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -1,6 +1,5 @@
-/* What the guesses of kernels make of a matrix: panels of the sliced kernel where columns are
- * scattered over an x that the cache cannot hold, and nowhere else; thread blocks that fill the
- * device. */
+/* The guesses of kernels for a matrix. The sliced kernel has panels only where columns are
+ * scattered over an x that the cache cannot hold. Thread blocks fill the device. */
 #include <string.h>
 
 #include "guessed.h"
@@ -144,8 +143,8 @@ static tess_cuda_problem cube(int64_t n, int32_t b, int points, tess_type type)
     return problem;
 }
 
-/* All thread blocks run at once rather than a few of them in a second round, and rows with many
- * steps get two threads. The parameters expected were the fastest of those measured on an H200. */
+/* Instead of a few thread blocks in a second round, all run at once. Rows with many steps get two
+ * threads. The expected parameters were the fastest ones measured on an H200. */
 static void thread_blocks_fill_rounds_and_long_rows_have_two_threads(void **state)
 {
     (void)state;
@@ -180,8 +179,8 @@ static void thread_blocks_fill_rounds_and_long_rows_have_two_threads(void **stat
     }
 }
 
-/* A matrix that is nearly as large as L2 comes from memory and needs as many loads as one: 68 x 17
- * x 4 points of 27, b = 8, 50.7 MB, was 11 % slower with half of them. */
+/* A matrix nearly as large as L2 comes from memory and needs as many loads in flight as a larger
+ * one (68 x 17 x 4 grid of 27 points, b = 8, 50.7 MB: 11 % slower with half of the loads). */
 static void loads_in_flight_are_fewer_only_where_the_cache_keeps_the_matrix(void **state)
 {
     (void)state;
@@ -194,8 +193,8 @@ static void loads_in_flight_are_fewer_only_where_the_cache_keeps_the_matrix(void
     assert_int_equal(guessed("sliced", &problem, "depth"), 1);
 }
 
-/* A few hundred long rows have a thread block on every multiprocessor, or as many as 16 rows
- * each make. */
+/* A few hundred long rows have a thread block on every multiprocessor, or thread blocks of 16 rows.
+ */
 static void few_long_rows_are_dealt_to_all_multiprocessors(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* What the guesses of kernels make of rows of different lengths, and of a matrix in the cache. */
+/* The guesses of kernels for rows of different lengths, and for a matrix in the cache. */
 #include <string.h>
 
 #include "guessed.h"
@@ -64,7 +64,7 @@ static void rows_of_different_lengths_are_sorted_and_get_threads(void **state)
     }
 }
 
-/* Lines that are to leave first never displace those of another kernel. */
+/* Cache lines marked to be evicted first never displace those of another kernel. */
 static void a_matrix_in_the_cache_is_not_evicted_first(void **state)
 {
     static const char shapes[] = "diagonal:32@0.5";

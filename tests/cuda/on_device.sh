@@ -87,7 +87,7 @@ under_sanitizers() {
     done
 }
 
-# What fills the device's memory and what is timed has it alone.
+# Tests that fill the device's memory, and timed ones, run alone.
 alone() {
     $build/tests/test_cuda_device alone >"$out/alone.log" 2>&1 || { tail -60 "$out/alone.log"; return 1; }
     grep -vE 'RUN|Running' "$out/alone.log"

@@ -37,7 +37,7 @@ static tess_matrix *even_rows(tess_ctx *ctx, int32_t b, int64_t n, int64_t lengt
     return A;
 }
 
-/* A kernel with its parameters on a matrix: the layout and the launches. */
+/* The layout and the launches of a kernel with its parameters on a matrix. */
 typedef struct opened {
     tess_cuda_layout *layout;
     tess_cuda_launch launches[TESS_CUDA_LAUNCHES];
@@ -65,7 +65,7 @@ static void open_kernel(tess_ctx *ctx, const char *kernel, const char *params, c
     assert_in_range(k->launches(&problem, p, o->layout, &call, o->launches), 1, TESS_CUDA_LAUNCHES);
 }
 
-/* A line of Table 1 of paper 004: B_x, B_y, B_T and steps. */
+/* Checks a row of Table 1 of paper 004: B_x, B_y, B_T and steps. */
 static void check_mapping(tess_ctx *ctx, const char *kernel, int T, int N, int64_t bx, int64_t by)
 {
     enum { ROWS = 512, LENGTH = 40 }; /* LENGTH is B_r */
@@ -100,8 +100,8 @@ static void mappings_are_those_of_table_1(void **state)
     }
 }
 
-/* Section 3.6: matrix Dense, M = 2000, N = 1, T = 256: 8 thread blocks; B_x = 2 halves B_y and
- * doubles them. */
+/* Section 3.6: matrix Dense, M = 2000, N = 1, T = 256 has 8 thread blocks. B_x = 2 halves B_y and
+ * doubles the thread blocks. */
 static void more_blocks_a_row_make_more_thread_blocks(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
@@ -176,7 +176,8 @@ static void ranges_are_the_papers(void **state)
     assert_false(test_variant_of(ctx, "ksparse_large", "nb=8,N_tg=4,ept=4", 40, &v));
 }
 
-/* How many of the rows the first `grid` thread blocks write, which must be the first ones. */
+/* The number of rows that the first `grid` thread blocks write. Checks that they are the first
+ * rows. */
 static int64_t rows_written(tess_ctx *ctx, const char *name, unsigned grid, unsigned *whole)
 {
     const test_mutant *m = NULL;
@@ -207,7 +208,7 @@ static int64_t rows_written(tess_ctx *ctx, const char *name, unsigned grid, unsi
     return count;
 }
 
-/* Which rows a thread block has: of 40 block rows. */
+/* The rows of a thread block, in a matrix of 40 block rows. */
 static void thread_blocks_have_the_rows_of_the_papers(void **state)
 {
     static const struct {

@@ -118,8 +118,8 @@ static void add_complex(collection *all, tess_ctx *ctx, const tess_method *metho
                number % 3 == 1 ? TESS_C32 : TESS_C64);
 }
 
-/* Passes of smoothers: D x times a factor, beside no, one, two and three other vectors. The
- * products between them end a pass. */
+/* Passes of smoothers: D x times a factor, with zero to three other vectors. A product ends a pass.
+ */
 static void add_sums(collection *all, tess_ctx *ctx, int32_t block, tess_type type, tess_type held)
 {
     enum { X = TESS_V_OWN, R, D, FROM };

@@ -97,7 +97,7 @@ static bool add(const tess_cuda_kernel *kernel, const tess_cuda_problem *problem
     return true;
 }
 
-/* How many of the real variants have these values; all, if nothing is held. */
+/* The number of real variants that have these values; all of them, if `held` is empty. */
 static int having(const held *h, const test_variant *variants, int count)
 {
     int found = 0;
@@ -212,7 +212,7 @@ int test_variants(const tess_cuda_kernel *kernel, test_variant *variants, int ca
     return count;
 }
 
-/* What follows `key` where *params begin with it; they go on behind it. */
+/* Takes `key` and its value off the front of *params. Returns whether they began with `key`. */
 static bool take_key(const char **params, const char *key, char *out, size_t size)
 {
     if (strncmp(*params, key, strlen(key)) != 0)

@@ -24,8 +24,8 @@ int test_variants(const tess_cuda_kernel *kernel, test_variant *variants, int ca
 bool test_variant_of(tess_ctx *ctx, const char *kernel, const char *params, int32_t block,
                      test_variant *out);
 
-/* The same and more, until every two values of two parameters that go together at some size occur
- * together: what a machine with a GPU has the time for. */
+/* More variants, until any two values of two parameters that fit at some size occur together. A
+ * machine with a GPU has the time for them. */
 typedef struct test_pairs {
     int variants;
     int covered;    /* pairs of values */

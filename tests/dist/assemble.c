@@ -1,6 +1,7 @@
 /* Assembly by parts against assembly of the whole: blocks of other parts' rows, new values, faults.
  *
- * Elements are drawn at random and computed by a random part, whoever owns their rows. */
+ * Elements are drawn at random. A random part computes each of them, whichever part owns its rows.
+ */
 #include "support/counted.h"
 #include "support/support.h"
 #include "support/thread_comm.h"
@@ -90,7 +91,7 @@ static int64_t first_row(const elements *e, int rank)
     return tess_min(e->firsts[rank] * e->block, e->rows);
 }
 
-/* The part's elements of one time step. Failures are finish's to return. */
+/* Adds the part's elements of one time step. Failures are returned by finish. */
 static void add_elements(const assembly *a, int rank, int step, tess_part_builder *builder)
 {
     const elements *e = a->e;
@@ -188,8 +189,8 @@ static void parts_assemble_what_the_whole_has(void **state)
     }
 }
 
-/* Block row 30 of at most 30, a column before all, a block that the first step has not: the
- * sentence names part and block on every part. */
+/* Faults: block row 30 of at most 30, a negative column, a block that the first step did not have.
+ * On every part the message names the part and the block. */
 static void a_bad_block_of_one_part_fails_all(void **state)
 {
     (void)state;

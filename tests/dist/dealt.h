@@ -1,8 +1,7 @@
-/* A whole matrix dealt out to threads: what the tests of parts share.
+/* A whole matrix dealt out to threads, shared by the tests of parts.
  *
- * Bodies run on threads of their own, where an assertion cannot end the test: each part notes what
- * it saw, and the test asserts afterwards.
- */
+ * Bodies run on threads of their own, where an assertion cannot end the test. Each part records its
+ * results, and the test asserts afterwards. */
 #ifndef TEST_DEALT_H
 #define TEST_DEALT_H
 
@@ -44,9 +43,10 @@ void dealt_ranges(dealt *d, uint64_t seed);
 /* A in such ranges, with a team; test_team_destroy(d.team) ends it. Every fourth seed is on cpu:1,
  * the others on ref. */
 dealt dealt_open(const tess_matrix *A, int size, uint64_t seed);
-/* Fails with the sentence of a part that did not do its work. */
+/* Fails the test with the message of a part that failed. */
 void dealt_ok(const dealt *d, uint64_t seed);
-/* The part's rows of A as the caller of tess_part_create has them: columns of the whole. */
+/* The part's rows of A as tess_part_create takes them: columns are numbered as in the whole matrix.
+ */
 tess_status dealt_part(const dealt *d, tess_ctx *ctx, const tess_comm *comm, tess_part **out);
 /* The first scalar row of a part. */
 int64_t dealt_row(const dealt *d, int rank);
@@ -57,8 +57,8 @@ tess_status dealt_products(dealt *d, int rank, tess_part *part, tess_plan *plan)
 tess_status dealt_double_values(const dealt *d, int rank, tess_plan *plan);
 /* A body: solves A y = x by d->spec from y, which is 0; results are those of each part. */
 tess_status dealt_solve(dealt *d, int rank, tess_part *part, tess_plan *plan);
-/* Runs that body on the ranges of d: the status is every part's and the expected one. Then x has
- * converged, its true residual is small and is what every part says. */
+/* Runs dealt_solve on the ranges of d. Every part must return the expected status. If that is
+ * TESS_OK, x has converged, and its true residual is small and the one that every part reports. */
 void dealt_check_solve(dealt *d, const char *spec, uint64_t seed, tess_status expected);
 /* Makes the parts and their plans and runs the body on all of them. */
 void dealt_run(dealt *d);

@@ -5,8 +5,8 @@
 
 #include <string.h>
 
-/* Form number i in the caller's buffer: those of the library's list, then cut rows; NULL past the
- * last. */
+/* Writes form number i into the caller's buffer: the forms of the library's list, then cut rows.
+ * Returns NULL past the last one. */
 static const char *form_of(int i, char name[40])
 {
     int count = 0;
@@ -68,7 +68,7 @@ static void parts_multiply_as_the_whole_does(void **state)
         tess_matrix *A = dealt_draw(ctx, seed);
         const int size = 1 + (int)(seed % 5);
         check_products(ctx, A, NULL, size, seed);
-        /* The forms take turns: each meets every number of parts. */
+        /* The forms alternate, so that each is tested with every number of parts. */
         for (int i = 1; form_of(i, form); i++)
             if ((seed / 5 + (uint64_t)i) % 3 == 0)
                 check_products(ctx, A, form, size, seed);
@@ -153,8 +153,8 @@ static void check_agreed(const dealt *d, tess_status expected, int culprit)
     }
 }
 
-/* Each allocation of one part in turn from number `n` on, until none is left to fail; that number.
- */
+/* Makes each allocation of one part fail in turn, from number `n` on, until none is left. Returns
+ * the first number without an allocation. */
 static int64_t fail_each_allocation(const tess_matrix *A, const char *form, int64_t n)
 {
     void *x = test_vector(A->rows, A->type, 1), *y = test_vector(A->rows, A->type, 2);
@@ -186,7 +186,7 @@ static void memory_missing_on_one_part_fails_all(void **state)
     char form[40];
     const int64_t alone = fail_each_allocation(A, NULL, 0);
     assert_true(alone > 10);
-    /* Until the plans of the default are made the forms allocate the same. */
+    /* Until the plans of the default form are made, all forms have the same allocations. */
     for (int i = 1; form_of(i, form); i++)
         assert_true(fail_each_allocation(A, form, alone / 2) > alone + 5);
     tess_matrix_destroy(A);

@@ -136,7 +136,7 @@ static void close_pieces(pieces *p)
     }
 }
 
-/* A whole vector to vector v of the parts' k, or back. */
+/* Copies a whole vector to vector v of the parts' k, or back. */
 static void copy_pieces(const pieces *p, bool back, void *const *to, int v, int k,
                         tess_block_order order, void *whole)
 {
@@ -278,7 +278,7 @@ static tess_status solve_once(tess_solver *solver, const tess_matrix *A, const d
     return tess_solver_solve(solver, b, x, result);
 }
 
-/* The same with vectors by part, in memory of the parts' devices, where the solver takes them. */
+/* Solves with vectors by part, in memory of the parts' devices, if the solver takes them. */
 static tess_status solve_by_part(tess_plan *plan, tess_solver *solver, const tess_matrix *A,
                                  double *b, double *x, tess_result *result)
 {
@@ -345,7 +345,7 @@ void check_solve_in(tess_ctx *ctx, const tess_matrix *A, const char *name, const
     tess_device_close(device);
 }
 
-/* What one part cannot do either is not asked of several. */
+/* A spec that one part cannot solve is not tried on several. */
 static bool one_part_does(tess_ctx *ctx, const tess_matrix *A, tess_device *device,
                           const char *spec)
 {
@@ -372,7 +372,7 @@ void check_all_solves(tess_ctx *ctx, const char *kind, const char *const *number
             snprintf(spec, sizeof spec, "%s:pc=%s", tess_solve_method_name(m),
                      tess_solve_pc_name(p));
             tess_matrix *A = dealt_dominant(ctx, 30, 2, true, (uint64_t)at);
-            /* What needs the whole matrix on one part is refused. */
+            /* Methods that need the whole matrix on one part are refused. */
             const char *method = tess_solve_method_name(m);
             const bool whole = strcmp(method, "direct") == 0 || strcmp(method, "amg") == 0;
             const bool asked = every || (m + p) % 6 == 0;

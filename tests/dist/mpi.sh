@@ -21,7 +21,7 @@ expect() {
     [ $got = "$status" ] || { bad=1; echo "mpirun -n $ranks $*: status $got, not $status"; cat "$folder/err"; }
 }
 
-# same A B: numbers line by line, to 1e-12 of the largest.
+# same A B: compares two files' numbers line by line, to 1e-12 of the largest.
 same() {
     awk 'NR == FNR { a[FNR] = $1; if ($1 > m) m = $1; if (-$1 > m) m = -$1; n = FNR; next }
          { d = $1 - a[FNR]; if (d < 0) d = -d; if (d > 1e-12 * m) bad = 1; k = FNR }
@@ -34,7 +34,7 @@ for ranks in 1 2 3 4; do
         { bad=1; echo "dist_mpi_all on $ranks ranks:"; cat "$folder/err"; }
 done
 
-# Ranks on GPUs, by the tests' driver: rows by way of pinned memory and, where MPI takes them, from device memory.
+# Ranks on the fake driver's GPUs: rows go through pinned memory or, where MPI takes it, from device memory.
 fake=$(dirname "$1")/tests/fake_cuda.so
 if [ -f "$fake" ]; then
     gpu="env TESSERA_LIBCUDA=$fake TESSERA_NVRTC=$fake TESSERA_FAKE_DEVICES=2 TESSERA_CACHE=$folder/cache"
@@ -46,7 +46,7 @@ if [ -f "$fake" ]; then
         $gpu TESSERA_MPI_DEVICE_MEMORY="$memory" timeout 200 mpirun -n "$ranks" "$1/dist_mpi_all" "$device" 27 2>"$folder/err" ||
             { bad=1; echo "dist_mpi_all on $ranks ranks, $device, device memory $memory:"; cat "$folder/err"; }
     done
-    # A GPU a rank, and two that ranks take in turn.
+    # One GPU per rank, and two GPUs that ranks take in turn.
     for device in cuda cuda:1,0; do
         $gpu timeout 120 mpirun -n 3 "$command" solve gen:elasticity:n=4 --solver cg:pc=bjacobi --device $device --json \
             >"$folder/out" 2>"$folder/err" || { bad=1; echo "--device $device:"; cat "$folder/err"; }
@@ -75,7 +75,7 @@ expect 3 3 spmv gen:cdr:n=5 --partition circle
 expect 3 3 spmv gen:cdr:n=5 --form shuffle:lamda=2
 [ "$(grep -c "'lambda'" "$folder/err")" = 1 ] || { bad=1; echo "not one sentence:"; cat "$folder/err"; }
 
-# A .tess file is read by ranges; the last rank has a folder without it, and all say so.
+# A .tess file is read by ranges. The last rank's folder lacks the file, and all ranks say so.
 "$1/tessera" generate gen:stencil7:n=9,b=3 "$folder/A.tess" >/dev/null || bad=1
 expect 0 1 spmv gen:stencil7:n=9,b=3 --reps 1 --out "$folder/y.1"
 for ranks in 1 3 4; do

@@ -1,6 +1,6 @@
 /* On the ranks of MPI: every product form by every partition, and every method with every
  * preconditioner on ranges drawn at random, each against one part and twice with the same bits.
- * Then what is wrong on one rank, which all ranks say.
+ * Then faults on one rank, which all ranks report.
  *
  *     mpirun -n N dist_mpi_all              on processors
  *     mpirun -n N dist_mpi_all DEVICE STEP  on DEVICE: one matrix in the default form and another
@@ -101,7 +101,7 @@ static void compare(tess_plan *plan, tess_plan *whole, int product, int64_t n, i
     free(x), free(expected), free(my_x), free(y), free(again);
 }
 
-/* On `step` of 1 every partition and form. */
+/* With `step` 1, every partition and form. */
 static void all_products(const char *spec, int step)
 {
     static const char *const forms[] = {"halo", "whole", "shuffle", "shuffle:lambda=2"};
@@ -117,7 +117,7 @@ static void all_products(const char *spec, int step)
         const tess_status dealt =
             tess_part_deal_by(ctx, &comm, rank == 0 ? A : NULL, partitions[p], &part);
         if (dealt == TESS_ERR_UNSUPPORTED && p >= 2)
-            continue; /* METIS or SCOTCH is not here */
+            continue; /* METIS or SCOTCH is missing */
         check(dealt == TESS_OK, "dealing out", spec);
         tess_part_get_info(part, sizeof info, &info);
         int64_t *mine = malloc((size_t)(info.rows + 1) * sizeof *mine);
@@ -215,7 +215,7 @@ static tess_status solve_twice(tess_plan *plan, const char *spec, int64_t rows, 
     return status;
 }
 
-/* Whether one part takes the spec; x is then its solution. */
+/* Returns whether one part takes the spec. x is then its solution. */
 static int solve_alone(tess_plan *whole, const char *spec, const double *b, double *x, int64_t n)
 {
     tess_result result;
@@ -278,9 +278,9 @@ static void all_solves(const char *generator, int step)
     tess_matrix_destroy(A);
 }
 
-/* ---- What is wrong on one rank ---- */
+/* ---- Faults on one rank ---- */
 
-/* All ranks have the status, and the sentence names the culprit. */
+/* Checks that all ranks have the status, and that the message names the culprit. */
 static void check_agreed(tess_status status, tess_status expected, int culprit, const char *which)
 {
     char name[32];

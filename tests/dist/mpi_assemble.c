@@ -1,5 +1,6 @@
-/* Assembly on the ranks of MPI: a chain of springs, 3 unknowns a node, whose elements are dealt out
- * away from the owners of their rows. Then one rank makes a mistake, and all say the same.
+/* Assembly on the ranks of MPI: a chain of springs with 3 unknowns per node. Most elements are
+ * computed on ranks that do not own their rows. Then one rank makes a mistake, and all ranks report
+ * it.
  *
  * Element e couples nodes e and e + 1 by (k, -k; -k, k) with k = (e + 1) I: A times the vector
  * whose node n has n + 1 is known. */
@@ -35,7 +36,7 @@ static void add_spring(tess_part_builder *builder, int64_t e, double times)
           "an element is refused");
 }
 
-/* Elements by turns: few of them are computed where their rows are. */
+/* Deals the elements out one by one, so that few of them are computed where their rows are. */
 static void add_all(tess_part_builder *builder, double times)
 {
     for (int64_t e = 0; e + 1 < NODES; e++)
@@ -62,7 +63,7 @@ static void check_product(tess_plan *plan, int64_t first, int64_t count, double 
     free(y);
 }
 
-/* The last rank's mistake is everybody's. */
+/* Checks that all ranks report the last rank's mistake. */
 static void check_mistake(tess_ctx *ctx, tess_part_builder *builder)
 {
     const int64_t row = NODES, column = 0;

@@ -1,4 +1,4 @@
-/* A matrix dealt out by every partition: outside, its numbering is that of the caller. */
+/* A matrix dealt out by every partition. The caller sees only his own numbering. */
 #include "support/counted.h"
 #include "support/support.h"
 #include "support/thread_comm.h"
@@ -22,7 +22,7 @@ typedef struct dealing {
     int64_t allocation_fails; /* part 0's; -1: none */
 } dealing;
 
-/* New values of a dealt part: its rows' blocks in A's order, here twice A's. */
+/* Gives a dealt part new values: the blocks of its rows in A's order, twice as large as A's. */
 static tess_status double_values(const dealing *d, tess_plan *plan, const int64_t *rows,
                                  int64_t count)
 {
@@ -117,7 +117,7 @@ static void free_rows(dealing *d)
     }
 }
 
-/* Every row is at one part, and its halo is what the partition says. */
+/* Checks that every row is on one part, and that each part's halo is the partition's. */
 static void check_rows(tess_ctx *ctx, const dealing *d, int size, const char *what)
 {
     bool *there = calloc((size_t)d->A->rows + 1, 1);

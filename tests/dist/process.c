@@ -98,7 +98,7 @@ static void solvers_run_in_every_form(void **state)
     tess_matrix_destroy(A);
 }
 
-/* Solvers that begin with the whole matrix: it is here, in this process. */
+/* Solvers that begin with the whole matrix work, because it is in this process. */
 static void whole_matrix_options_work(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
@@ -185,7 +185,7 @@ static void bad_names_are_explained(void **state)
 
 /* ---- Shapes ---- */
 
-/* Parts without rows, and parts that have nothing to say to each other. */
+/* Parts without rows, and parts that exchange no data. */
 static void more_parts_than_rows_and_apart(void **state)
 {
     tess_ctx *ctx = test_ctx(state);

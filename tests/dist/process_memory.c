@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Every allocation fails once: what fails says so, nothing hangs, nothing is left. */
+/* Every allocation fails once: the call reports it, nothing hangs, and no memory is left. */
 typedef struct counter {
     int64_t fails_in, live;
 } counter;

@@ -1,5 +1,5 @@
-/* A .tess file read by ranges is the matrix that part 0 would deal out; what is wrong with it, on
- * whichever part, is everybody's failure. */
+/* A .tess file read by ranges is the matrix that part 0 would deal out. A fault that any part finds
+ * in the file fails on all parts. */
 #include "support/counted.h"
 #include "support/support.h"
 #include "support/thread_comm.h"
@@ -108,7 +108,7 @@ static void ranges_are_what_is_dealt_out(void **state)
             assert_int_equal(run(&dealt, size), TESS_OK);
             test_check_spmv(what, A, 1, x, 0, NULL, y);
             assert_memory_equal(y, z, (size_t)A->rows * tess_type_size(A->type));
-            for (int r = 0; r < size; r++) { /* all that is before `neighbours`, and it */
+            for (int r = 0; r < size; r++) { /* all members up to and including `neighbours` */
                 assert_memory_equal(&read.info[r], &dealt.info[r],
                                     offsetof(tess_part_info, neighbours));
                 assert_int_equal(read.info[r].neighbours, dealt.info[r].neighbours);
@@ -132,7 +132,7 @@ static void damage(const char *path, long at)
     fclose(file);
 }
 
-/* 6 MB of values: several pieces a part, and pieces that two parts share. */
+/* 6 MB of values: several pieces per part, and pieces that two parts share. */
 static void any_damage_fails_all(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
@@ -156,7 +156,7 @@ static void any_damage_fails_all(void **state)
         assert_non_null(strstr(bad.error[0], "the checksum of its values is wrong"));
         damage(path, at); /* mended */
     }
-    damage(path, 300); /* a row offset: whatever it leads to is said, and nothing is read astray */
+    damage(path, 300); /* a row offset: an error, and no read out of bounds */
     reading bad = all_read(path, x, y);
     assert_int_equal(run(&bad, 4), TESS_ERR_FORMAT);
     damage(path, 300);

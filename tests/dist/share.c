@@ -1,5 +1,5 @@
-/* What a part has of the whole, on partitions drawn at random: its halo is the distinct outside
- * block columns, its memory its share of the matrix. */
+/* A part's share of the whole, on partitions drawn at random: its halo is the distinct outside
+ * block columns, and its memory is its share of the matrix. */
 #include "dealt.h"
 #include "matrices.h"
 
@@ -72,7 +72,8 @@ static void a_part_holds_its_share_and_no_more(void **state)
         dealt_ok(&d, seed);
         for (int r = 0; r < d.size; r++) {
             const int64_t share = share_of(&d, r);
-            /* While it is made: all outside columns as they come, and the halo sorted. */
+            /* While the part is made it also holds all outside columns, repeated ones too, and the
+             * sorted halo. */
             const int64_t more = (int64_t)sizeof(int64_t) * (d.info[r].blocks + d.info[r].all_rows);
             if (d.held[r] > share || d.peak[r] > share + more)
                 fail_msg("seed %llu, part %d of %d holds %lld bytes, at most %lld; its share is "

@@ -15,7 +15,7 @@ static void check_solve(const tess_matrix *A, const char *spec, int size, uint64
     test_team_destroy(d.team);
 }
 
-/* What one plan of the whole matrix does; false: not this spec. */
+/* Solves with a plan of the whole matrix. Returns false if the plan does not take the spec. */
 static bool solve_whole(tess_device *device, const tess_matrix *A, const char *spec,
                         const double *b, double *x, tess_result *result)
 {
@@ -27,9 +27,9 @@ static bool solve_whole(tess_device *device, const tess_matrix *A, const char *s
     return status == TESS_OK;
 }
 
-/* One part does as a plan of the whole matrix, to the tolerance of 1e-8: dot products are added up
- * in another order, and pc=chebyshev has no bound by row sums. False: that does not take the spec.
- */
+/* Checks that one part solves as a plan of the whole matrix does, to the tolerance of 1e-8: dot
+ * products are added up in another order, and pc=chebyshev has no bound by row sums. Returns false
+ * if the plan does not take the spec. */
 static bool check_alone(tess_device *device, const tess_matrix *A, const char *spec, uint64_t seed)
 {
     const size_t bytes = (size_t)A->rows * sizeof(double);
@@ -74,9 +74,9 @@ static void all_methods_and_preconditioners_solve(void **state)
             const char *method = tess_solve_method_name(m);
             snprintf(spec, sizeof spec, "%s:pc=%s", method, tess_solve_pc_name(p));
             tess_matrix *A = dealt_dominant(ctx, 30, 2, true, seed);
-            /* What one part cannot do either is not asked of several. */
+            /* A spec that one part cannot solve is not tried on several. */
             const bool takes = check_alone(device, A, spec, seed);
-            /* Methods that are their preconditioner's need the whole matrix on one part. */
+            /* Methods that consist of their preconditioner need the whole matrix on one part. */
             const bool whole = strcmp(method, "direct") == 0 || strcmp(method, "amg") == 0;
             for (int size = 2; takes && size <= 4; size++)
                 if (all || (m + p) % 3 == size - 2)
@@ -102,7 +102,7 @@ static void auto_chooses_by_products_alone(void **state)
     }
 }
 
-/* [L, to; from, L] with a band L: parts of equal rows have the same own block. */
+/* [L, to; from, L] with a band L: two parts of equal size have the same own block. */
 static tess_matrix *halves(tess_ctx *ctx, double to, double from)
 {
     enum { HALF = 12, ROWS = 2 * HALF };
@@ -136,8 +136,8 @@ static void parts_that_are_alike_have_vectors_that_are_not(void **state)
     }
 }
 
-/* Without a solution: the last row is 0, and b is not. The rows of the second part are larger by
- * 1e6; |A|, by which A^T r is judged, is that of both parts. */
+/* A system without a solution: the last row is 0, and its entry of b is not. The rows of the second
+ * part are larger by 1e6. A^T r is judged by the |A| of both parts. */
 static void parts_agree_on_the_least_residual(void **state)
 {
     enum { ROWS = 24 };
@@ -165,7 +165,7 @@ static void parts_agree_on_the_least_residual(void **state)
     free(b);
 }
 
-/* Fewer rows a part than IDR has shadows. */
+/* Fewer rows per part than IDR has shadows. */
 static void idr_takes_few_rows_a_part(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
@@ -179,7 +179,8 @@ static void idr_takes_few_rows_a_part(void **state)
     }
 }
 
-/* Pairs of equations in the wrong order, coupled with the next pair: no diagonal is stored. */
+/* Pairs of equations in the wrong order, each coupled with the next pair, so that no diagonal is
+ * stored. */
 static tess_matrix *without_diagonal(tess_ctx *ctx, int64_t rows)
 {
     int64_t row[64], col[64], count = 0;
@@ -278,7 +279,8 @@ static void each_part_has_its_own_levels(void **state)
     tess_device_close(device);
 }
 
-/* Only some parts' own blocks are symmetric: their cycles differ, the method's steps do not. */
+/* Only some parts' own blocks are symmetric. The parts' cycles differ, but not the method's steps.
+ */
 static void cycles_of_parts_may_differ(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
@@ -327,7 +329,7 @@ static void solvers_take_new_values(void **state)
         tess_matrix *A = dealt_dominant(ctx, 24, 2, true, (uint64_t)p);
         double *b = test_vector(A->rows, TESS_F64, 1), *x = calloc((size_t)A->rows, sizeof *x);
         snprintf(spec, sizeof spec, "gmres:pc=%s", tess_solve_pc_name(p));
-        if (!check_alone(device, A, spec, (uint64_t)p)) { /* a library that is not here */
+        if (!check_alone(device, A, spec, (uint64_t)p)) { /* a library that is not installed */
             free(b), free(x);
             tess_matrix_destroy(A);
             continue;
@@ -350,7 +352,7 @@ static void solvers_take_new_values(void **state)
     tess_device_close(device);
 }
 
-/* ---- What one part's preconditioner cannot be made of is everybody's failure ---- */
+/* ---- A preconditioner that fails on one part fails on all ---- */
 
 static void a_pivot_of_one_part_is_named_by_all(void **state)
 {

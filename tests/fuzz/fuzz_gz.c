@@ -1,5 +1,5 @@
-/* Damaged gzip: the input as it is; and as text that is compressed, then damaged where its own
- * first bytes say. */
+/* Damaged gzip: the input as it is, and the input compressed and then damaged at the place that its
+ * first bytes give. */
 #include <string.h>
 #include <zlib.h>
 

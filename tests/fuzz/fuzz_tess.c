@@ -1,5 +1,5 @@
-/* .tess files. Checksums would stop nearly every input at once, so they are made right first: what
- * is tested is everything behind them. */
+/* .tess files. Wrong checksums would stop nearly every input at once. They are corrected first, so
+ * that the code behind them is tested. */
 #include <string.h>
 
 #include "fuzz.h"

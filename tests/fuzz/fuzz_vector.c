@@ -1,4 +1,4 @@
-/* Dense vectors, in both types and with tiny buffers; files of NumPy's as such. */
+/* Dense vectors, in both types and with tiny buffers, and NumPy's files as they are. */
 #include "fuzz.h"
 #include "matrix/io/mm.h"
 #include "matrix/io/output.h"

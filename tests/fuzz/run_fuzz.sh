@@ -38,7 +38,7 @@ one() { # TARGET
     fi
 }
 
-# As many at a time as there are cores: each uses one.
+# As many targets at a time as there are cores: each uses one.
 cores=$(nproc 2>/dev/null || echo 1)
 status=0
 while [ $# -gt 0 ]; do

@@ -108,7 +108,7 @@ static void multiply(const problem *p, tess_plan *plan, double alpha, double bet
         TESS_OK);
 }
 
-/* Reproducible: half storage then has windows however small the matrix is. */
+/* The plan is reproducible: half storage then has windows however small the matrix is. */
 static tess_plan *make_plan(tess_ctx *ctx, const problem *p, tess_device *device,
                             const char *format, const char *kernel)
 {
@@ -180,7 +180,7 @@ static void check_any_size(tess_ctx *ctx, tess_device *device, const tess_cpu_ke
                                         {1, 9},   {17, 3},  {33, 9}, {64, 4}, {65, 2},
                                         {3, 100}, {130, 1}, {9, 9},  {16, 16}};
     static const int counts[] = {1, 2, 3, 5, 8, 13, 31, 32, 40, 67};
-    /* The upper half has nothing that depends on large blocks, and is slow to make of them. */
+    /* Half storage has no code that depends on large blocks, and they are slow to convert. */
     const size_t step = kernel->family == TESS_CPU_SYMMETRIC_SPMM ? 4 : 1;
     for (size_t i = 0; kernel->block_height == 0 && i < sizeof shapes / sizeof shapes[0]; i += step)
         for (int pattern = 0; pattern < TEST_PATTERNS; pattern++)

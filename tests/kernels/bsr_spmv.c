@@ -169,8 +169,8 @@ static void multiply_in_share(void *arg, int share)
         multiply(job->p, job->plan, 1.5, -0.5);
 }
 
-/* Rows long enough to be cut, bitwise equal for any number of threads and any number of streams,
- * from run to run, and inside a share. */
+/* Rows long enough to be cut: the bits are the same for any number of threads and of streams, in
+ * every run, and inside a share. */
 static void results_do_not_depend_on_threads_streams_or_run(void **state)
 {
     static const char *const devices[] = {"cpu:1", "cpu:2", "cpu:3", "cpu:5", "cpu:8"};
@@ -216,7 +216,7 @@ static void results_do_not_depend_on_threads_streams_or_run(void **state)
     }
 }
 
-/* What the plan chooses for columns without locality, if x is too large to stay in a cache. */
+/* The kernel that a plan chooses for scattered columns, if x is too large to stay in a cache. */
 static void scattered_columns_are_fetched_ahead(void **state)
 {
     static const struct {
@@ -241,7 +241,7 @@ static void scattered_columns_are_fetched_ahead(void **state)
     tess_device_close(device);
 }
 
-/* A model measured with other instructions predicts, but the backend's own choice comes first. */
+/* A model measured with another ISA predicts, but the backend's own choice comes first. */
 static void another_processors_model_does_not_choose(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
@@ -268,7 +268,7 @@ static void long_rows_are_cut_among_threads(void **state)
     assert_int_equal(work.long_count, 1);
     assert_int_equal(work.long_rows[0].row, p.A->block_rows - 1);
     assert_true(work.pieces >= 8);
-    /* Every block exactly once, and no share far from its half. */
+    /* Every block is in exactly one share, and no share is far from half of the blocks. */
     int64_t blocks[2] = {0};
     for (int share = 0; share < 2; share++) {
         for (int64_t i = work.first_job[share]; i < work.first_job[share + 1]; i++) {

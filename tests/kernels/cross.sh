@@ -2,13 +2,13 @@
 # The kernels that this machine cannot run: compiled for the other family of processors and for SVE,
 # and run by QEMU against plain sums. AVX-512 is only compiled: QEMU has none.
 #     cross.sh FAMILY      x86_64 or aarch64
-# Exit status 77, and what is missing, where a compiler or an emulator is not there.
+# Exit status 77, and what is missing, if there is no compiler or no emulator.
 set -eu
 family=$1
 flags="-std=gnu11 -D_GNU_SOURCE -Isrc -O1 -ffp-contract=fast -Wall -Wextra -Wconversion -Wshadow -Werror"
 
 case $family in
-x86_64) machine="-cpu max" tables=03- ;; # QEMU 7.2 faults on lanes that a mask leaves out
+x86_64) machine="-cpu max" tables=03- ;; # QEMU 7.2 faults on masked lanes
 aarch64) machine="-cpu max,sve256=on" tables=012 ;;
 *) echo "cross.sh: x86_64 or aarch64, not '$family'" >&2; exit 2 ;;
 esac

@@ -65,7 +65,7 @@ static void plant(tess_ctx *ctx, tess_fbcsr_split *split, const tess_shape *shap
     for (int n = 0; n < wanted; n++) {
         int64_t row = tess_random_below(seed, (uint64_t)n, rows);
         int64_t col = tess_random_below(seed + 1, (uint64_t)n, cols);
-        if (n % 3 == 1 && split->blocks > 0) /* in the row of the one before: a run */
+        if (n % 3 == 1 && split->blocks > 0) /* in the row of the previous block: a run */
             row = at[split->blocks - 1][0];
         if (n < 2) /* in the corners */
             row = n == 0 ? 0 : rows - shape->height, col = n == 0 ? 0 : cols - shape->width;
@@ -97,7 +97,7 @@ static void plant(tess_ctx *ctx, tess_fbcsr_split *split, const tess_shape *shap
     free(at);
 }
 
-/* Every non-zero of the dense picture. */
+/* The matrix as CSR: every non-zero of the dense array. */
 static tess_matrix *from_dense(tess_ctx *ctx, const double *dense, int64_t rows, int64_t cols,
                                tess_type type)
 {

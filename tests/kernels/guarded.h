@@ -35,12 +35,13 @@ static inline void guarded_free(guarded array)
     munmap(array.mapping, array.mapped);
 }
 
-/* What is done with a kernel; `number` tells one from the other. */
+/* Checks one kernel; `number` counts them. */
 typedef void (*kernel_check)(tess_ctx *ctx, tess_device *device, const tess_cpu_kernel *kernel,
                              size_t number);
 
-/* Whether a family's kernels of an ISA are run: this machine can, and TESSERA_ISA does not hide
- * them from the device. What it hides is said, for such a run proves nothing of it. */
+/* Returns whether a family's kernels of an ISA are run: this machine can run them, and TESSERA_ISA
+ * does not hide them from the device. Prints which kernels are hidden, as the run proves nothing of
+ * them. */
 static inline bool test_isa_runs(const tess_device *device, tess_cpu_family family,
                                  tess_cpu_isa isa)
 {

@@ -1,5 +1,5 @@
-/* Shared by the tests of half storage and its kernels: symmetric matrices of every pattern, and
- * what is in lanes. */
+/* Shared by the tests of half storage and its kernels: symmetric matrices of every pattern, and the
+ * content of lanes. */
 #ifndef TEST_SYMMETRIC_H
 #define TEST_SYMMETRIC_H
 
@@ -8,8 +8,7 @@
 #include "format/symmetric_lanes.h"
 #include "ref/ref.h"
 
-/* The pattern and half of the numbers of a test matrix, made symmetric: A + A^T in the pattern of
- * both. Rectangular patterns give their square part. */
+/* A test matrix made symmetric: A + A^T. Of rectangular patterns the square part is taken. */
 static inline tess_matrix *symmetric_matrix(tess_ctx *ctx, test_pattern pattern, int64_t size,
                                             int32_t b, tess_type type, uint64_t seed)
 {
@@ -54,7 +53,7 @@ static inline double symmetric_lane_value(const tess_symmetric_lanes *S, tess_ty
     return tess_get(S->values[second], type, at * S->lanes + l);
 }
 
-/* Every slot of S holds blocks of A or zeros; returns how many blocks. */
+/* Checks that every slot of S holds blocks of A or zeros. Returns the number of blocks. */
 static inline int64_t symmetric_check_slots(const tess_symmetric_lanes *S, const tess_matrix *A)
 {
     const int32_t size = S->block_size * S->block_size;

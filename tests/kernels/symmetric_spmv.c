@@ -44,8 +44,8 @@ static void check_plan(tess_ctx *ctx, tess_device *device, const tess_matrix *A,
     free(y0);
 }
 
-/* For the device's threads, and for any number of them: then there are windows however small A is.
- */
+/* Checks a plan for the device's threads, and one that is reproducible for any number of threads,
+ * which has windows however small A is. */
 static void check_kernel(tess_ctx *ctx, tess_device *device, const tess_matrix *A,
                          const char *kernel, const char *what)
 {
@@ -79,8 +79,8 @@ static void every_kernel_agrees_with_ref_on_every_pattern(void **state)
     tess_device_close(device);
 }
 
-/* A kernel of the device with rows in lanes for A, or one without. Scalar kernels, the only ones
- * under a sanitizer, have lanes for 3 x 3 alone: then another one. */
+/* The device's kernel for A with rows in lanes, or one without. Under a sanitizer there are only
+ * scalar kernels, which have lanes for 3 x 3 alone: otherwise a kernel without lanes. */
 static const char *kernel_with_lanes(const tess_device *device, const tess_matrix *A, bool lanes)
 {
     const tess_cpu_kernel_table *table = tess_cpu_family_table(device, TESS_CPU_SYMMETRIC_SPMV);
@@ -135,7 +135,7 @@ static void reproducible_bits_do_not_depend_on_threads_or_run(void **state)
     }
 }
 
-/* And windows between them, in which every run finds the same. */
+/* The windows between chunks give the same bits in every run. */
 static void there_is_a_chunk_for_each_stream_of_each_thread(void **state)
 {
     static const int threads[] = {1, 2, 3, 5};
@@ -162,7 +162,7 @@ static void there_is_a_chunk_for_each_stream_of_each_thread(void **state)
     tess_matrix_destroy(A);
 }
 
-/* What the model is told of windows and of streams out of step is what the plan does. */
+/* The costs of windows and of streams out of lockstep that the model gets are those of the plan. */
 static void costs_are_those_of_the_chunks(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
@@ -232,7 +232,7 @@ static void new_values_are_used_symmetric_or_not(void **state)
     check_new_values(test_ctx(state), true);
 }
 
-/* Every number of a matrix once changed, above and below the diagonal: the plan must see it. */
+/* Each value, above and below the diagonal, is changed in turn: the plan must notice it. */
 static void one_number_of_a_pair_is_enough_to_be_stored_whole(void **state)
 {
     tess_ctx *ctx = test_ctx(state);

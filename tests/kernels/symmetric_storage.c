@@ -1,4 +1,4 @@
-/* Half storage: every block once, half of them kept, and all of them back. */
+/* Half storage: half of the blocks are kept, each once, and all of them come back. */
 #include <math.h>
 #include <string.h>
 
@@ -32,7 +32,7 @@ static void lanes_hold_every_block_once(void **state)
     }
 }
 
-/* On a grid successive rows have the same pattern but at the ends of its lines. */
+/* On a grid successive rows have the same pattern, except at the ends of grid lines. */
 static void storage_holds_half_and_comes_back(void **state)
 {
     tess_ctx *ctx = test_ctx(state);

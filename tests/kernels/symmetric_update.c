@@ -1,5 +1,5 @@
-/* New numbers in symmetric storage, row by row and with rows in lanes: what is stored is the half
- * of them, and a pair that differs is found wherever it is and named. */
+/* New values in symmetric storage, row by row and with rows in lanes: half of them are stored, and
+ * a pair that differs is found anywhere and named. */
 #include "support/support.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@
 
 /* Block sizes with code of their own, and others. */
 static const int32_t block_sizes[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 16};
-/* Numbers of lanes of kernels, and others; 0: row by row. */
+/* Numbers of lanes that kernels have, and other numbers; 0: row by row. */
 static const int lane_counts[] = {0, 2, 3, 4, 8, 16};
 
 enum {
@@ -54,7 +54,7 @@ static void drop(storage *s)
     tess_matrix_destroy(s->upper);
 }
 
-/* Whether what is stored are the blocks of A on and above the diagonal. */
+/* Checks that the storage has A's blocks on and above the diagonal. */
 static void check_stored(const storage *s, const tess_matrix *A)
 {
     const int64_t size = (int64_t)A->block_height * A->block_height;
@@ -110,15 +110,16 @@ static void new_numbers_are_stored_where_the_old_ones_were(void **state)
         with_every_size(ctx, (test_pattern)pattern, 21, check_new);
 }
 
-/* What is said about number `at` of A, the only one without an equal mirror, `kept` before. */
+/* Checks the message about value `at` of A, the only one without an equal mirror, which was `kept`
+ * before. */
 static void expected_message(const tess_matrix *A, int64_t i, int64_t at, double kept, char *text,
                              size_t size)
 {
     const int64_t b = A->block_height, in = at % (b * b);
     int64_t row = i * b + in % b, col = A->columns[at / (b * b)] * b + in / b;
     double here = tess_matrix_value(A, at), there = kept;
-    /* The first of the two: the one above in blocks, on the diagonal the one in the first column.
-     */
+    /* The message names the first of the two values: the one in the block above the diagonal or, in
+     * a diagonal block, the one in the first column. */
     const bool diagonal = A->columns[at / (b * b)] == i;
     if (diagonal ? row < col : row > col) {
         const int64_t other = row;
@@ -129,7 +130,7 @@ static void expected_message(const tess_matrix *A, int64_t i, int64_t at, double
              (long long)row, (long long)col, here, (long long)col, (long long)row, there);
 }
 
-/* Changes every number of the first, the last and the diagonal block of every row in turn. */
+/* Changes every value of the first, the last and the diagonal block of every row in turn. */
 static void check_refused(tess_ctx *ctx, tess_matrix *A, int lanes)
 {
     const int64_t b = A->block_height, size = b * b;
@@ -167,7 +168,7 @@ static void a_pair_that_differs_is_named_wherever_it_is(void **state)
     assert_int_equal(tess_ctx_set_threads(ctx, 0), TESS_OK);
 }
 
-/* A grid has far more blocks below the diagonal than there are mirrors fetched ahead. */
+/* A grid has far more blocks below the diagonal than mirrors are prefetched. */
 static void so_is_one_in_a_grid(void **state)
 {
     static const char *const grids[] = {"stencil27:n=4,b=1", "stencil27:n=4,b=2",
@@ -183,7 +184,8 @@ static void so_is_one_in_a_grid(void **state)
     }
 }
 
-/* Rows without a block on the diagonal: their first block above is no diagonal one. */
+/* In rows without a diagonal block, the first block above the diagonal must not be taken for one.
+ */
 static void rows_may_lack_the_diagonal(void **state)
 {
     static const int64_t offsets[] = {0, 1, 3, 4};
@@ -210,7 +212,7 @@ static void rows_may_lack_the_diagonal(void **state)
     }
 }
 
-/* With more blocks than a place can say, mirrors are sought. */
+/* With more blocks than a place can number, mirrors are searched for. */
 static void mirrors_without_a_place_are_found(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
@@ -234,8 +236,8 @@ static void mirrors_without_a_place_are_found(void **state)
     tess_matrix_destroy(A);
 }
 
-/* Zeros of both signs are equal, and any two NaN: in a plan's first numbers as in new ones, one
- * beside the other in a group of rows. */
+/* Zeros of both signs are equal, and so are any two NaN, in a plan's first values as in new ones.
+ * Both cases lie side by side in a group of rows. */
 static void zeros_and_nans_are_equal(void **state)
 {
     tess_ctx *ctx = test_ctx(state);

@@ -1,4 +1,4 @@
-/* Who does what: rows in lockstep, and the tails of large shares. */
+/* The division of work: rows in lockstep, and the tails of large shares. */
 #include <math.h>
 #include <string.h>
 
@@ -26,8 +26,8 @@ static void blocks_beyond_the_shortest_row_are_done_alone(void **state)
     }
 }
 
-/* What costs() says of a kernel's streams is what its plan would do: nothing is alone in one stream
- * or where all rows are as long, and of rows that differ more the more streams there are. */
+/* The blocks alone that costs() counts for a kernel's streams are those of its plan. One stream has
+ * none, nor do rows of one length. When rows differ, more streams have more blocks alone. */
 static void streams_out_of_step_are_counted_from_the_rows(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
@@ -61,7 +61,8 @@ static void streams_out_of_step_are_counted_from_the_rows(void **state)
     tess_device_close(device);
 }
 
-/* Whoever comes takes from its own end first, and all together every job once. */
+/* Checks that a thread takes jobs from its own end first, and that all threads together take every
+ * job once. */
 static void check_turns(const tess_cpu_work *work)
 {
     tess_cpu_turns turns = {0};
@@ -79,8 +80,8 @@ static void check_turns(const tess_cpu_work *work)
     test_free(seen);
 }
 
-/* Every row is in exactly one job, and the ends of the shares are in jobs of nobody unless there is
- * one share only or a share stays in a cache. */
+/* Every row is in exactly one job. The ends of the shares are in jobs that any thread may take,
+ * unless there is only one share or a share stays in a cache. */
 static void large_shares_have_tails(void **state)
 {
     tess_ctx *ctx = test_ctx(state);

@@ -1,6 +1,6 @@
 #!/bin/sh
 # api_pages.sh VERSION: every function of the public headers has a page of the manual, every page is
-# made of the header's own words, and groff has nothing to say about it.
+# made of the header's own words, and groff prints no warning.
 set -eu
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -17,7 +17,7 @@ includes() {
     done
 }
 
-# check ROOT: one line for each include that is not allowed.
+# check ROOT: prints one line for each include that is not allowed.
 check() {
     (cd "$1" && includes tools/tessera bench) | while read -r file header; do
         here=$(dirname "$file")

@@ -1,5 +1,5 @@
 #!/bin/sh
-# directions.sh and source.sh fail where they should: on copies of a small tree with one fault each.
+# directions.sh and source.sh fail on copies of a small tree with one fault each.
 set -eu
 lint=$PWD/tests/lint
 tree=$(mktemp -d)
@@ -39,14 +39,14 @@ done
 plant # a device's source, by its name alone
 printf '#include "kernel.cu"\n' >>"$tree/src/high/common.cuh"
 expect "src/high/common.cuh:2: high -> high/device is not allowed"
-plant # a circle that the table allows
+plant # a cycle that the table allows
 printf 'low: high\nhigh: low\nhigh/device: low high\n' >"$tree/tests/lint/directions.txt"
 expect "tests/lint/directions.txt:1: low -> high points upwards"
-plant # a directory that nobody thought about
+plant # a directory that is not in the table
 mkdir "$tree/src/other"
 printf '#include "low/low.h"\n' >"$tree/src/other/other.c"
 expect "src/other/other.c: directory other is not in tests/lint/directions.txt"
-plant # one that is gone
+plant # a directory that no longer exists
 rm -r "$tree/src/high/device"
 expect "tests/lint/directions.txt:4: high/device has no sources"
 plant # a path from somewhere else

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Every C source is as clang-format 14 leaves it. `./run format` repairs.
+# Every C source is formatted by clang-format 14. `./run format` repairs.
 set -eu
 version=$(clang-format --version 2>/dev/null || true)
 case $version in

@@ -13,7 +13,7 @@ for name in $(sed -n 's/^PC(\([a-z0-9_]*\),.*/\1/p' src/solve/pc/pcs.def); do
     sed -n '/^ \*   pc=NAME/,/^ \*   schedule=/p' include/tessera/tessera.h | grep -qw "$name" ||
         { echo "tessera.h has no preconditioner $name"; exit 1; }
 done
-# unscoped HEADER: constants without their enum's name. Its last word is enough, or, of
+# unscoped HEADER: prints constants without their enum's name. Its last word is enough, or, of
 # tess_wisdom_keep, its first; statuses and types are short on purpose.
 unscoped() {
     tr '\n' ' ' <"$1" | sed 's:/\*[^*]*\*\+\([^/*][^*]*\*\+\)*/::g' | grep -o 'typedef enum [a-z_]* {[^}]*}' |

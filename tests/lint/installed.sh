@@ -26,13 +26,13 @@ static=
 "$cc" -Wall -Wextra -Werror examples/spmv.c -o "$work/by-pkg-config" $(pkg-config $static --cflags --libs tessera)
 LD_LIBRARY_PATH=$library expect "$work/by-pkg-config"
 
-# The examples that were installed, as a project of their own.
+# The installed examples, built as a project of their own.
 pages=$prefix/share/doc/tessera
 "$cmake" -S "$pages/examples" -B "$work/example" -G Ninja -DCMAKE_C_COMPILER="$cc" -DCMAKE_PREFIX_PATH="$prefix" \
     -DCMAKE_BUILD_TYPE=Release >>"$work/log"
 "$cmake" --build "$work/example" >>"$work/log"
 expect "$work/example/spmv"
-example() { # NAME PATTERN: it ends well, which it checks itself, and says so
+example() { # NAME PATTERN: checks that it succeeds and prints PATTERN
     "$work/example/$1" >"$work/out" 2>&1 || { echo "the example $1 failed:"; cat "$work/out"; exit 1; }
     grep -q "$2" "$work/out" || { echo "the example $1 does not say '$2':"; cat "$work/out"; exit 1; }
 }
@@ -70,7 +70,7 @@ fi
 LD_LIBRARY_PATH=$library "$prefix/bin/tessera" --version | grep -qx "tessera $version" ||
     { echo "tessera --version differs from pkg-config's $version"; exit 1; }
 
-# A static tree, configured only: its library has the same objects as that of the tests.
+# A static build, configured only: its library has the same objects as the tests'.
 archive=$(find "$build" -name libtessera_internal.a)
 "$cmake" -S . -B "$work/static" -G Ninja -DCMAKE_C_COMPILER="$cc" -DCMAKE_BUILD_TYPE=Release \
     -DBUILD_SHARED_LIBS=OFF -DTESSERA_TESTS=OFF -DTESSERA_MPI=OFF -DTESSERA_PETSC=OFF >>"$work/log"

@@ -8,7 +8,7 @@ complain() { # TITLE, offending lines on stdin; runs in a subshell, hence the fi
     [ -z "$lines" ] || printf '%s:\n%s\n\n' "$1" "$lines" >>"$complaints"
 }
 
-# Calls only: words in comments, snprintf and format attributes do not count.
+# Only calls count: not words in comments, snprintf or format attributes.
 grep -rnE '(^|[^_[:alnum:]"])(v?f?printf|v?dprintf|puts|putchar|fputs|perror|exit|_exit|abort|assert)[[:space:]]*\(' \
     src --include='*.c' --include='*.h' | grep -vE ':[0-9]+: *(/?\*|//)|format\(printf' |
     complain "the library must not print or exit"

@@ -17,7 +17,8 @@ static tess_status apply_ours(void *user, int transpose, const void *r, void *z,
     return transpose ? tess_pc_apply_transpose(user, r, z) : tess_pc_apply(user, r, z);
 }
 
-/* `method` with our preconditioner through tess_pc_apply takes the same steps as with pc=. */
+/* Checks that `method` takes the same steps with the preconditioner through tess_pc_apply as with
+ * pc=. */
 static void check_steps(problem *p, const char *method, const char *name, tess_preconditioner *pc)
 {
     tess_solver *one, *other;
@@ -38,7 +39,7 @@ static void check_steps(problem *p, const char *method, const char *name, tess_p
     free(x), free(y);
 }
 
-/* z of vectors in the device's memory is z of vectors in the host's. */
+/* Checks that vectors in the device's memory give the same z as vectors in the host's. */
 static void check_device_vectors(const problem *p, tess_preconditioner *pc)
 {
     const size_t bytes = (size_t)p->A->rows * sizeof(double);
@@ -130,7 +131,7 @@ static void transposes_are_those_of_the_preconditioner(void **state)
     problem_close(&p);
 }
 
-/* What was there before a call that failed is still applied. */
+/* After a call that fails, the former preconditioner is still applied. */
 static void a_transpose_that_fails_leaves_the_preconditioner(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
@@ -159,7 +160,7 @@ static void a_transpose_that_fails_leaves_the_preconditioner(void **state)
     problem_close(&p);
 }
 
-/* Modes change what amg is, and are those of a solver with the same ones. */
+/* Modes change amg's hierarchy, as they do in a solver with the same modes. */
 static void modes_reach_amg_alone(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
@@ -180,7 +181,7 @@ static void modes_reach_amg_alone(void **state)
     assert_int_equal(tess_pc_set_modes(pc, 3, modes, n - 1), TESS_ERR_ARGUMENT);
     assert_int_equal(tess_pc_apply(pc, p.b, one), TESS_OK);
     assert_int_equal(tess_pc_set_modes(pc, 3, modes, n), TESS_OK);
-    assert_string_equal(tess_pc_describe(pc), ""); /* it is made when it is next applied */
+    assert_string_equal(tess_pc_describe(pc), ""); /* amg is made at the next application */
     assert_int_equal(tess_pc_apply(pc, p.b, other), TESS_OK);
     assert_memory_not_equal(one, other, (size_t)n * sizeof *one);
 

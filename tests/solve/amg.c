@@ -1,5 +1,5 @@
 /* Multigrid: iterations that do not grow, hard and singular systems, modes, new values, several
- * right-hand sides, and failures of memory. */
+ * right-hand sides, and failing allocations. */
 #include <math.h>
 #include <string.h>
 
@@ -24,7 +24,7 @@ static void elasticity_takes_as_many_iterations_on_every_mesh(void **state)
     }
 }
 
-/* Jumps of any size on any mesh, the strongest directions, and bodies that nothing holds. */
+/* Jumps of any size on any mesh, strong anisotropy, and free bodies. */
 static void jumps_and_directions_cost_less_than_twice_the_iterations(void **state)
 {
     static const char *const kinds[] = {"jump", "jump", "jump", "aniso"};
@@ -97,7 +97,7 @@ static void thin_elements_have_a_result_or_a_reason(void **state)
     }
 }
 
-/* A matching permutes rows alone, which no symmetric matrix survives. */
+/* A matching permutes rows alone, so that a symmetric matrix is no longer symmetric. */
 static void a_matching_is_refused_with_what_to_do(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
@@ -146,7 +146,7 @@ static void isolated_and_empty_rows_do_no_harm(void **state)
     }
 }
 
-/* -1 beside the diagonal and in a full first row and column: a row that all others have in common.
+/* -1 beside the diagonal and in a full first row and column: all rows are neighbours of the first.
  */
 static tess_matrix *arrow_matrix(tess_ctx *ctx, int64_t n)
 {
@@ -170,7 +170,7 @@ static tess_matrix *arrow_matrix(tess_ctx *ctx, int64_t n)
     return A;
 }
 
-/* Long rows, and neighbours that do not know each other, do not make coarse matrices dense. */
+/* Long rows, and neighbours without a coupling, do not make coarse matrices dense. */
 static void graphs_have_sparse_levels(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
@@ -221,7 +221,7 @@ static void every_run_has_the_same_bits(void **state)
     }
 }
 
-/* A mode that A maps to 0 is one on every level, weak entries or not. */
+/* A mode that A maps to 0 is mapped to 0 on every level, with weak entries and without. */
 static void the_kernel_of_a_singular_matrix_is_kept_on_every_level(void **state)
 {
     static const char *const inputs[] = {"diffusion:n=20,free=1", "diffusion:n=17,free=1,aniso=20",
@@ -253,7 +253,7 @@ static void the_kernel_of_a_singular_matrix_is_kept_on_every_level(void **state)
     }
 }
 
-/* Groups and patterns stay, numbers are those of a new hierarchy. */
+/* New values keep groups and patterns. The levels' values are those of a new hierarchy. */
 static void new_values_give_what_a_new_solver_gives(void **state)
 {
     static const char *const specs[] = {"cg:pc=amg,bottom=60", "cg:pc=amg,bottom=60,pc_type=f32"};
@@ -308,7 +308,7 @@ static void several_right_hand_sides_are_each_solved(void **state)
     amg_run_close(test_ctx(state), &r);
 }
 
-/* The caller's modes and coordinates do what those of the generator do. */
+/* The caller's modes and coordinates have the same effect as the generator's. */
 static void modes_of_the_caller_count(void **state)
 {
     tess_ctx *ctx = test_ctx(state);

@@ -1,4 +1,4 @@
-/* method=auto: every rung, and what is said where none can solve the system. */
+/* method=auto: every rung, and the message when no rung can solve the system. */
 #include "solve/auto.h"
 
 #include <math.h>
@@ -71,7 +71,7 @@ static void systems_are_solved_without_a_word(void **state)
     }
 }
 
-/* Squares of |A| and |b| are beyond what a double holds; x is as it was, or as large as b. */
+/* The squares of |A| and |b| overflow a double. x has its usual size, or that of b. */
 static void systems_of_any_magnitude_are_solved(void **state)
 {
     static const int powers[] = {-900, -600, -300, 300, 600, 900};
@@ -98,7 +98,7 @@ static void systems_of_any_magnitude_are_solved(void **state)
     }
 }
 
-/* The ladders of all kinds of matrices; each rung alone solves a kind system. */
+/* The ladders of all kinds of matrices. Each rung alone solves a system made for it. */
 static void every_rung_solves_a_system_alone(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
@@ -190,7 +190,7 @@ static int stop_at(void *user, int64_t iteration, double residual)
     return iteration >= *(const int64_t *)user;
 }
 
-/* Wherever the callback says stop, x is the best so far and the reason is the caller's. */
+/* Whenever the callback says stop, x is the best so far and the reason is CANCELLED. */
 static void a_stopped_solve_returns_the_best_x(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
@@ -237,7 +237,8 @@ static void a_solver_goes_straight_to_what_has_worked(void **state)
     problem_close(&p);
 }
 
-/* Where the first hundred iterations come to little, levels are tried, and kept for the next b. */
+/* When the first hundred iterations reduce the residual little, multigrid is tried, and kept for
+ * the next b. */
 static void large_systems_are_solved_by_levels(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
@@ -266,7 +267,8 @@ static void large_systems_are_solved_by_levels(void **state)
     free(x);
 }
 
-/* One allocation after the other fails: the solve fails cleanly, or another rung solves it. */
+/* One allocation after the other fails: the solve fails cleanly, or another rung solves the system.
+ */
 static void every_allocation_may_fail(void **state)
 {
     tess_ctx *ctx = test_ctx(state);

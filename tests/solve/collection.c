@@ -1,5 +1,5 @@
-/* Real matrices, from structures and networks: cg solves them with every preconditioner that any of
- * them has. Complex ones, from chemistry, plasmas and acoustics: auto solves them. */
+/* cg solves real matrices, from structures and networks, with every preconditioner that they allow.
+ * auto solves complex matrices, from chemistry, plasmas and acoustics. */
 #include <string.h>
 
 #include "complex_problems.h"
@@ -42,7 +42,7 @@ static void matrices_of_the_collection_are_solved(void **state)
         for (int64_t j = 0; j < A->rows; j++)
             x[j] = 1;
         assert_int_equal(tess_spmv(plan, 1, x, 0, b), TESS_OK);
-        for (size_t p = 0; tess_pcs[p]; p++) /* incomplete factors may have to be of another A */
+        for (size_t p = 0; tess_pcs[p]; p++) /* incomplete factors may need a shift */
             if (!tess_pcs[p]->identity && tess_pcs[p]->pivots == TESS_PIVOTS_ANY &&
                 !tess_pcs[p]->unsymmetric && !tess_pcs[p]->complete)
                 solve(plan, matrices[i].file, tess_pcs[p]->name, b, x);

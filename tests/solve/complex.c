@@ -45,7 +45,8 @@ static const tess_pc_ops *draw_pc(uint64_t seed, const tess_method *method, bool
 {
     for (uint64_t at = 200;; at++) {
         const tess_pc_ops *pc = tess_pcs[below(seed, at, count_names(tess_pc_names))];
-        /* Without a preconditioner rows that are turned take as many iterations as there are. */
+        /* Without a preconditioner, rows that are turned take as many iterations as there are rows.
+         */
         if (pc->complex && (hermitian || !(pc->symmetric || pc->identity)) &&
             problem_fits(method, pc))
             return pc;
@@ -121,7 +122,7 @@ static void systems_drawn_at_random_are_solved(void **state)
             check_draw(test_ctx(state), first + i);
 }
 
-/* ---- What else is asked of a solver ---- */
+/* ---- Bits, new values, several systems ---- */
 
 /* The same bits in every run, and for any number of threads. */
 static void iterates_have_the_same_bits_on_any_number_of_threads(void **state)
@@ -204,7 +205,8 @@ static void several_systems_are_solved_together(void **state)
     complex_close(&s);
 }
 
-/* New values in the same pattern: the preconditioner is computed again, in all its forms. */
+/* After new values in the same pattern, the preconditioner and its transposes are computed again.
+ */
 static void new_values_are_taken(void **state)
 {
     static const char *const specs[] = {"gmres:pc=bjacobi", "gmres:pc=ilu0", "bicg:pc=ic0",

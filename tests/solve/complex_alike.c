@@ -82,7 +82,7 @@ static void close_pair(pair_of_systems *p)
     free(p->x);
 }
 
-/* Residuals of the first iterations agree to seven digits. */
+/* Checks that the residuals of the first iterations agree to seven digits. */
 static void check_histories(const char *what, const tess_result *real, const tess_result *complex)
 {
     const int64_t count = tess_min(real->history_count, complex->history_count);
@@ -95,8 +95,9 @@ static void check_histories(const char *what, const tess_result *real, const tes
                      complex->history[i], (long long)i, real->history[i]);
 }
 
-/* Complex vectors move twice the bytes. A vector of gmres may be orthogonalised again one iteration
- * earlier or later, but not in every iteration. Half storage of the real matrix would move less. */
+/* Checks that complex vectors move twice the bytes. A vector of gmres may be orthogonalised again
+ * one iteration earlier or later, but not in every iteration. Half storage of the real matrix would
+ * move less. */
 static void check_traffic(const pair_of_systems *p, const char *what, const tess_result *real,
                           const tess_result *complex)
 {
@@ -138,8 +139,9 @@ static void check_pair(pair_of_systems *p, const char *spec)
     tess_solver_destroy(other);
 }
 
-/* Whether the method's residuals are those of the real system: shadows of bicg see U^H V, those of
- * idr are the same for every system, and without a preconditioner U A V^H has other residuals. */
+/* Returns whether the method's residuals are those of the real system. They are not for bicg, whose
+ * shadow residual depends on U^H V, for idr, whose shadows are the same for every system, and
+ * without a preconditioner, as U A V^H then has other residuals. */
 static bool commutes(const tess_method *method, const tess_pc_ops *pc, disguise how)
 {
     if (how >= TURNED && (method->symmetric || pc->symmetric)) /* not Hermitian */
@@ -194,7 +196,7 @@ static number dot(const tess_complex *x, const tess_complex *y, int64_t n)
     return sum;
 }
 
-/* A of four block rows is block tridiagonal: factors without fill-in are complete ones. */
+/* With four block rows A is block tridiagonal: factors without fill-in are complete. */
 static void factors_of_a_tridiagonal_matrix_are_exact(void **state)
 {
     static const char *const pcs[] = {
@@ -274,7 +276,7 @@ static void adjoints_are_adjoint(void **state)
     tess_device_close(device);
 }
 
-/* The diagonal blocks times what the preconditioner makes of r is r. */
+/* The diagonal blocks times M^-1 r give r. */
 static void inverted_diagonals_are_inverse(void **state)
 {
     static const char *const pcs[] = {"bjacobi", "ssor", "ilu0", "ic0"};

@@ -35,8 +35,8 @@ static void close_side(side *s)
     free(s->x);
 }
 
-/* A few roundings of a vector's type in each of the first iterations; later the two methods part.
- */
+/* Compares the first iterations, to a few roundings of a vector's type in each. Later residuals
+ * differ by more. */
 static void compare_histories(const char *what, tess_type type, const tess_result *got,
                               const tess_result *want)
 {
@@ -100,8 +100,8 @@ static void residuals_are_those_of_ref(void **state)
         }
 }
 
-/* The same without a preconditioner for the methods that the matrices above leave out: i times a
- * Hermitian matrix. All slots are complex, and the divisors have no real part. */
+/* The methods that the matrices above leave out, without a preconditioner. The matrix is i times a
+ * Hermitian one: all slots are complex, and the divisors have no real part. */
 static void methods_without_a_preconditioner_divide_by_imaginary_numbers(void **state)
 {
     static const char *const specs[] = {"bicg:tol=1e-10", "bicgstab:tol=1e-10",
@@ -117,7 +117,7 @@ static void methods_without_a_preconditioner_divide_by_imaginary_numbers(void **
     }
 }
 
-/* Vectors too long for one launch of a small system's loop, and for a thread a row. */
+/* Vectors too long for one launch of a small system's loop, and for one thread per row. */
 static void long_vectors_are_solved_for(void **state)
 {
     static const char *const specs[] = {"cg:pc=bjacobi,tol=1e-10", "bicg:pc=jacobi,tol=1e-10",

@@ -1,5 +1,5 @@
-/* Solvers of complex matrices where something is wrong: reasons, rows that are named, allocations
- * that fail, and what takes no complex matrix. */
+/* Solvers of complex matrices that fail: reasons, the row that a message names, failing
+ * allocations, and methods that take no complex matrix. */
 #include <math.h>
 #include <string.h>
 
@@ -75,7 +75,7 @@ static void allocations_that_fail_leave_nothing_behind(void **state)
     tess_ctx *ctx = test_ctx(state);
     complex_system s = complex_open(ctx, 30, 2, true, "cpu:2");
     for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
-        complex_solve(&s, specs[i]); /* the plan keeps A^H once it was asked for */
+        complex_solve(&s, specs[i]); /* the plan keeps A^H after its first use */
         test_sweep sweep = test_sweep_begin(state);
         tess_result result;
         tess_status status;

@@ -5,12 +5,13 @@
 #include "problems.h"
 #include "unit/complex_numbers.h"
 
-/* n rows in blocks of b, of which the last may be cut: a random band, Hermitian positive definite;
- * or not Hermitian, every row of a strong diagonal turned by an angle of its own. */
+/* A random band of n rows in blocks of b; the last block may be padded. It is Hermitian positive
+ * definite, or not Hermitian: then the diagonal is strong, and every row is turned by an angle of
+ * its own. */
 tess_matrix *complex_matrix(tess_ctx *ctx, int64_t n, int32_t b, bool hermitian, tess_type type,
                             uint64_t seed);
-/* Whether combination `at` of a long list is to be tested: on a GPU, where each needs kernels of
- * its own, every tenth of this process's part (TEST_PART), else all of them. */
+/* Returns whether combination `at` of a long list is to be tested. On a GPU, where each combination
+ * needs its own kernels, it is every tenth of this process's part (TEST_PART), otherwise all. */
 bool complex_sampled(uint64_t at);
 /* `count` random scalars. Caller frees with free(). */
 void *complex_vector(int64_t count, tess_type type, uint64_t seed);
@@ -30,7 +31,7 @@ typedef struct complex_system {
 complex_system complex_open(tess_ctx *ctx, int64_t n, int32_t b, bool hermitian,
                             const char *device);
 void complex_close(complex_system *s);
-/* From x = 0; fails where the call does. */
+/* Solves from x = 0. Fails the test when the call fails. */
 tess_result complex_solve(complex_system *s, const char *spec);
 
 #endif

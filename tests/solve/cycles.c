@@ -8,7 +8,7 @@
 static const char *const cycles[] = {"v", "w", "k"};
 static const char *const smoothers[] = {"chebyshev", "gs", "ilu0"};
 
-/* More levels than V-cycles need, so that coarse ones are gone to twice. */
+/* More levels than V-cycles need, so that W- and K-cycles visit coarse levels twice. */
 static void every_cycle_takes_every_smoother(void **state)
 {
     amg_run r =
@@ -35,7 +35,7 @@ static void every_cycle_takes_every_smoother(void **state)
     amg_run_close(test_ctx(state), &r);
 }
 
-/* M = M^T: z.M^-1 r = r.M^-1 z for random vectors. */
+/* M is symmetric: z.M^-1 r = r.M^-1 z for random vectors. */
 static void linear_cycles_are_symmetric(void **state)
 {
     if (amg_run_few())
@@ -68,8 +68,9 @@ static void linear_cycles_are_symmetric(void **state)
     amg_run_close(test_ctx(state), &r);
 }
 
-/* Vectors that the passes of one level move in a V-cycle: each pass reads and writes a vector once,
- * the diagonal's rows are b vectors, and what no later step reads is not written. */
+/* The least vectors that the passes of one level move in a V-cycle. Each pass reads and writes a
+ * vector once, the rows of the block diagonal count as b vectors, and a vector that no later step
+ * reads is not written. */
 static double least_moves(int32_t b, int64_t degree)
 {
     const double r = 1, d = 1, x = 1, D = b;
@@ -110,7 +111,7 @@ static void cycles_move_no_vector_in_vain(void **state)
     }
 }
 
-/* CG looks at |r| before it applies a cycle: as many cycles as iterations. */
+/* CG checks |r| before it applies a cycle, so that there is one cycle per iteration. */
 static void cg_applies_a_cycle_an_iteration(void **state)
 {
     amg_run r = amg_run_generate(test_ctx(state), "elasticity:n=5");
@@ -142,7 +143,7 @@ static void cycles_alone_solve(void **state)
     }
 }
 
-/* Over the whole range of the generator, and never worse than the smoother alone. */
+/* Over the whole range of the generator, multigrid is never worse than the smoother alone. */
 static void convection_takes_fewer_iterations_than_ilu0(void **state)
 {
     static const char *const methods[] = {"bicgstab", "gmres", "fgmres"};
@@ -218,7 +219,7 @@ static void new_values_reach_every_smoother(void **state)
     }
 }
 
-/* The inverses of some levels have numbers that f32 cannot hold. */
+/* The inverses of some levels overflow f32. */
 static void jumps_of_any_size_suit_f32(void **state)
 {
     static const char *const inputs[] = {"diffusion:n=12,jump=1e9", "diffusion:n=20,jump=1e9",
@@ -230,8 +231,8 @@ static void jumps_of_any_size_suit_f32(void **state)
     }
 }
 
-/* Singular systems whose right-hand side fits, jumps, directions, rows without neighbours and empty
- * ones. */
+/* Singular systems with a consistent right-hand side, jumps, anisotropy, rows without neighbours
+ * and empty rows. */
 static amg_run hard_system(tess_ctx *ctx, uint64_t seed, char input[120])
 {
     const int kind = (int)tess_random_below(seed, 20, 3);
@@ -286,7 +287,7 @@ static void hard_systems_are_solved_or_refused_with_a_reason(void **state)
         fail_msg("%d of %d systems are solved", solved, count);
 }
 
-/* Levels, convergence and time are told after a solve. */
+/* After a solve the description has levels, convergence and time. */
 static void the_hierarchy_is_described(void **state)
 {
     amg_run r = amg_run_generate(test_ctx(state), "elasticity:n=5");
@@ -309,7 +310,7 @@ static void the_hierarchy_is_described(void **state)
             sum += share;
             read += line[read] == ',';
         }
-        double speed; /* times the cycles' time: less than all bytes of the solve, more than half */
+        double speed; /* times the cycles' time: between half and all bytes of the solve */
         assert_int_equal(sscanf(line, "\nmemory of the cycles: %lf GB/s%n", &speed, &read), 1);
         assert_string_equal(line + read, "\n");
         const double part = 1e9 * speed * r.result.seconds_pc / r.result.bytes;

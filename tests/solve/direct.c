@@ -1,4 +1,5 @@
-/* Complete factors by SuiteSparse; skipped where it is not installed, except what is said then. */
+/* Complete factors by SuiteSparse. Skipped where it is not installed, except for the message in
+ * that case. */
 #include "solve/direct/direct.h"
 
 #include "problems.h"
@@ -56,7 +57,7 @@ static void check(void **state, const char *spec, bool positive, const char *lib
     for (int transpose = 0; transpose < 2; transpose++)
         if (residual(ctx, A, direct, transpose, 3) > 1e-11)
             fail_msg("%s by %s: %g", spec, library, residual(ctx, A, direct, transpose, 3));
-    double *values = A->values; /* other numbers in the same pattern */
+    double *values = A->values; /* other values in the same pattern */
     for (int64_t i = 0; i < tess_matrix_stored(A); i++)
         values[i] *= 3;
     assert_int_equal(tess_direct_update(direct, A), TESS_OK);
@@ -156,7 +157,8 @@ static int refuse(void *user, const char *what, double fraction)
     return 1;
 }
 
-/* Both ways of factoring: the first time, and with new values in a known order. */
+/* Both ways of factoring can be stopped: the first factoring, and one with new values in a known
+ * order. */
 static void check_stopped(void **state, bool positive, const tess_matrix *A)
 {
     tess_ctx *ctx = test_ctx(state);
@@ -204,8 +206,8 @@ static void a_factorisation_under_way_is_stopped(void **state)
     }
 }
 
-/* KLU prefers the diagonal as long as it is large enough. Where it is not, the factors are larger
- * than those of the order that AMD has found for it. */
+/* KLU prefers pivots on the diagonal as long as they are large enough. With other pivots the
+ * factors are larger than AMD's order predicts. */
 static void factors_that_outgrow_their_prediction_are_stopped(void **state)
 {
     enum { N = 2000 };

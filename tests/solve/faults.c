@@ -1,5 +1,5 @@
-/* Every method with every preconditioner on matrices that are not what a solver hopes for: the
- * reason must be the right one, and an x that is returned must be finite.
+/* Every method with every preconditioner on faulty matrices: the reason must be the right one, and
+ * a returned x must be finite.
  *
  *     singular     a graph's Laplacian with Neumann ends, b outside its range
  *     indefinite   symmetric and regular: cg must see it, the others solve it
@@ -57,22 +57,22 @@ static tess_matrix *faulty_matrix(tess_ctx *ctx, fault_kind kind, int32_t b)
     return A;
 }
 
-/* Whether the preconditioner cannot be made of the matrix, and has to say so. */
+/* Returns whether the preconditioner cannot be made of the matrix, and must be refused. */
 static bool is_refused(fault_kind kind, const tess_pc_ops *pc)
 {
     return (kind == NO_DIAGONAL && !pc->identity && !pc->replaces_pivots) ||
            (kind == INDEFINITE && pc->pivots == TESS_PIVOTS_POSITIVE);
 }
 
-/* Whether it may be refused: factors of a singular matrix may have a pivot of rounding's size, and
- * a NaN may reach a pivot or stay beside it. */
+/* Returns whether the preconditioner may be refused. Factors of a singular matrix may have a pivot
+ * of the size of rounding, and a NaN may reach a pivot or not. */
 static bool may_be_refused(fault_kind kind, const tess_pc_ops *pc)
 {
     return pc->pivots != TESS_PIVOTS_ANY || (kind == WITH_NAN && !pc->identity);
 }
 
-/* Whether M may be indefinite where A is: only |D| and the identity are not. A polynomial in A,
- * which may be, asks for symmetry; |D| does not. */
+/* Returns whether M may be indefinite where A is. |D|, the diagonal preconditioner that asks for no
+ * symmetry, and the identity never are. */
 static bool may_be_indefinite(const tess_method *method, const tess_pc_ops *pc)
 {
     return method->symmetric && !pc->identity && !(pc->diagonal && !pc->symmetric);
@@ -96,7 +96,7 @@ static bool is_right(fault_kind kind, const tess_method *method, const tess_pc_o
             (result->reason == TESS_REASON_INDEFINITE && may_be_indefinite(method, pc)))
             return result->reason == TESS_REASON_INDEFINITE;
         if (method->pc == &tess_pc_amg && result->reason == TESS_REASON_DIVERGED)
-            return true; /* cycles alone promise nothing for such a matrix */
+            return true; /* cycles alone need not converge for an indefinite matrix */
         return result->reason == TESS_REASON_CONVERGED && result->true_residual < 1.1e-10;
     }
 }
@@ -130,7 +130,7 @@ static void check_fault(problem *p, fault_kind kind, const tess_method *method,
             fail_msg("%s: x[%lld] is %g", what, (long long)i, p->x[i]);
 }
 
-/* The reason is in the right-hand side, whatever the method. */
+/* Checks that for every method the reason names the right-hand side. */
 static void check_nan_in_b(problem *p, const tess_method *method, const tess_pc_ops *pc)
 {
     char spec[80];

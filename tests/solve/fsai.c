@@ -28,7 +28,7 @@ static tess_matrix *dense_matrix(tess_ctx *ctx, int64_t n, int32_t b)
     return blocked;
 }
 
-/* A pattern of everything has the whole inverse. */
+/* With a full pattern G gives the whole inverse. */
 static void of_a_dense_matrix_it_is_the_inverse(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
@@ -81,8 +81,8 @@ static void it_saves_iterations(void **state)
     }
 }
 
-/* Rows beyond the widest dense matrix lose their smallest blocks, and G is still one of a positive
- * definite M. */
+/* Rows longer than the widest dense matrix lose their smallest blocks. M is still positive
+ * definite. */
 static void long_rows_keep_their_largest_blocks(void **state)
 {
     tess_ctx *ctx = test_ctx(state);

@@ -78,7 +78,7 @@ static double *zeros(int64_t count)
     return x;
 }
 
-/* With the caller's A (and M) as with the matrix. */
+/* Checks that a method converges with the caller's A (and M) as with the matrix. */
 static void check_method(const problem *p, const char *name, tess_plan *ours,
                          const tess_operator *M)
 {
@@ -127,7 +127,7 @@ static void every_method_solves_with_the_callers_operator_as_with_the_matrix(voi
     problem_close(&p);
 }
 
-/* How often A is applied in a solve by cg. */
+/* Counts the applications of A in a solve by cg. */
 static int64_t count_calls(tess_ctx *ctx, const problem *p, int capturable, int64_t *iterations)
 {
     caller a = caller_of(p, p->plan);
@@ -141,7 +141,7 @@ static int64_t count_calls(tess_ctx *ctx, const problem *p, int capturable, int6
     assert_int_equal(tess_solver_create(ours, "cg:tol=1e-13", &solver), TESS_OK);
     assert_int_equal(tess_solver_solve(solver, p->b, x, &result), TESS_OK);
     memset(x, 0, (size_t)p->A->rows * sizeof *x);
-    a.calls = 0; /* what is made once is made */
+    a.calls = 0; /* all that is made once exists now */
     assert_int_equal(tess_solver_solve(solver, p->b, x, &result), TESS_OK);
     assert_int_equal(result.reason, TESS_REASON_CONVERGED);
     *iterations = result.iterations;
@@ -159,7 +159,8 @@ static void calls_are_as_many_as_applications_unless_they_can_be_captured(void *
     problem p = problem_open(ctx, A, "cpu");
     int64_t iterations, called = count_calls(ctx, &p, 0, &iterations);
     assert_true(iterations > 20);
-    /* One an iteration; the residual at the beginning and, recomputed, at the end. */
+    /* One per iteration, one for the residual at the beginning and one for the recomputed one at
+     * the end. */
     assert_in_range(called, iterations + 1, iterations + 4);
     called = count_calls(ctx, &p, 1, &iterations);
     if (on_host(&p))
@@ -218,7 +219,7 @@ static void a_failing_call_ends_the_solve_with_its_status(void **state)
         assert_int_equal(tess_solver_create_with(p.plan, "gmres", &M, &solver), TESS_OK);
         assert_int_equal(tess_solver_solve(solver, p.b, x, &result), TESS_ERR_IO);
         assert_non_null(strstr(tess_ctx_error(ctx), "preconditioner"));
-        memset(x, 0, (size_t)p.A->rows * sizeof *x); /* the next solve is sound */
+        memset(x, 0, (size_t)p.A->rows * sizeof *x); /* the next solve must succeed */
         assert_int_equal(tess_solver_solve(solver, p.b, x, &result), TESS_OK);
         assert_int_equal(result.reason, TESS_REASON_CONVERGED);
         tess_solver_destroy(solver);
@@ -263,7 +264,7 @@ static void what_needs_entries_is_refused(void **state)
     problem_close(&p);
 }
 
-/* Everything that a caller's operator and preconditioner need, made and used. */
+/* Creates and uses all that a caller's operator and preconditioner need. */
 static tess_status whole_life(tess_ctx *ctx, const problem *p, const tess_operator *A,
                               const tess_operator *M, double *x)
 {

@@ -1,4 +1,4 @@
-/* What is particular to one method: sides of the preconditioner, the orthogonality of a basis. */
+/* Properties of single methods: sides of the preconditioner, the orthogonality of a basis. */
 #include <math.h>
 #include <string.h>
 
@@ -56,8 +56,8 @@ static void both_sides_lead_to_the_same_solution(void **state)
     }
 }
 
-/* From the left the recurrence sees M^-1 r, of which r is no fixed multiple: rows are scaled by 1
- * to 10^9. */
+/* With a preconditioner from the left the recurrence has M^-1 r. Rows are scaled by 1 to 10^9, so
+ * that |r| is no fixed multiple of |M^-1 r|. */
 static void from_the_left_the_true_residual_decides(void **state)
 {
     static const char *const specs[] = {
@@ -100,7 +100,7 @@ static void a_side_that_a_method_does_not_have_is_an_error(void **state)
 }
 
 /* With a basis that is not orthogonal the small problem's residual is not that of x, and the method
- * has to start again. One orthogonalisation alone loses all digits within such a cycle. */
+ * has to restart. With a single orthogonalisation all digits are lost within one long cycle. */
 static void a_long_basis_of_gmres_stays_orthogonal(void **state)
 {
     static const char *const inputs[] = {"cdr:n=12,b=2", "elasticity:n=6"};
@@ -129,7 +129,8 @@ static void a_long_basis_of_gmres_stays_orthogonal(void **state)
     }
 }
 
-/* h.v is 0 in the second iteration, all numbers being small multiples of powers of 2. */
+/* h.v is exactly 0 in the second iteration, because all numbers are small multiples of powers of 2.
+ */
 static void bicgstab_begins_again_where_its_shadow_fails(void **state)
 {
     static const int64_t rows[] = {0, 0, 1, 1, 2}, columns[] = {1, 2, 0, 1, 0};
@@ -146,7 +147,7 @@ static void bicgstab_begins_again_where_its_shadow_fails(void **state)
     assert_int_equal(result.reason, TESS_REASON_CONVERGED);
     assert_true(result.iterations > 2 && result.true_residual < 1e-12);
     assert_true(fabs(p.x[0] + 0.5) < 1e-10 && fabs(p.x[1] - 1) < 1e-10);
-    /* The first iteration has nothing to begin again from: A turns every vector by 90 degrees. */
+    /* A turns every vector by 90 degrees, so that already the first iteration breaks down. */
     static const int64_t turn_rows[] = {0, 1}, turn_columns[] = {1, 0};
     static const double turn[] = {1, -1};
     problem_close(&p);
@@ -159,8 +160,9 @@ static void bicgstab_begins_again_where_its_shadow_fails(void **state)
     problem_close(&p);
 }
 
-/* Kershaw's matrix (1978) is positive definite, its incomplete factors have the pivot -5: cg needs
- * those of a heavier diagonal. With blocks every entry is that times a positive definite block. */
+/* Kershaw's matrix (1978) is positive definite, but its incomplete factors have the pivot -5: cg
+ * needs the factors of a heavier diagonal. With blocks, every entry is multiplied by a positive
+ * definite block. */
 static void incomplete_factors_of_definite_matrices_are_definite(void **state)
 {
     static const double kershaw[4][4] = {
@@ -198,7 +200,8 @@ static void incomplete_factors_of_definite_matrices_are_definite(void **state)
             if (!problem_has(&p, spec))
                 continue;
             expect_solution(&p, spec, 1e-12);
-            /* It is said, as it is not what was asked for. By colours there is no bad pivot. */
+            /* The report names the heavier diagonal, as the caller did not ask for it. By colours
+             * there is no bad pivot. */
             if (strstr(spec, "domains=1") && p.device->threads > 0)
                 assert_non_null(strstr(solve(&p, spec).text, "times the diagonal"));
         }
@@ -245,10 +248,9 @@ static tess_matrix *known_spectrum(tess_ctx *ctx, double condition, uint64_t see
     return out;
 }
 
-/* Starting again where A is all but singular (minres.c) must not cost a regular system anything:
- * six clusters of eigenvalues need fewer iterations than the matrix has rows, whatever the
- * condition.
- */
+/* minres restarts where A is nearly singular (minres.c). This must cost a regular system no
+ * iterations: with six clusters of eigenvalues it takes fewer iterations than the matrix has rows,
+ * at any condition. */
 static void minres_takes_few_iterations_at_any_condition(void **state)
 {
     tess_ctx *ctx = test_ctx(state);

@@ -1,5 +1,4 @@
-/* Least squares and symmetric indefinite systems: x against dense computations, and what is said.
- */
+/* Least squares and symmetric indefinite systems: x against dense computations, and messages. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,7 +86,8 @@ static void solve_densely(least_system *s)
     free(y);
 }
 
-/* Tall: least squares; wide: the smallest x; both are those of the dense computation. */
+/* Tall matrices give the least-squares x, wide ones the smallest x, both as the dense computation.
+ */
 static void rectangular_systems_have_the_least_residual(void **state)
 {
     static const int64_t sizes[][2] = {{40, 17}, {17, 40}, {33, 32}, {32, 33}, {5, 1}, {1, 5}};
@@ -106,7 +106,7 @@ static void rectangular_systems_have_the_least_residual(void **state)
                 (!wide && !(result.normal_residual < 1.1e-11 && result.true_residual > 1e-3)))
                 fail_msg("%s, %lld x %lld: %s, %s", specs[i % 3], (long long)s.m, (long long)s.n,
                          tess_reason_name(result.reason), result.text);
-            /* Of a wide system the scaled x is another one, as good. */
+            /* With scaling a wide system has another x, which is as good. */
             if ((!wide || i % 3 == 0) && !(distance(s.x, s.exact, s.n) < 1e-8))
                 fail_msg("%s, %lld x %lld of %d: x is off by %g", specs[i % 3], (long long)s.m,
                          (long long)s.n, (int)block, distance(s.x, s.exact, s.n));
@@ -198,7 +198,7 @@ static void indefinite_systems_are_solved_by_minres(void **state)
     }
 }
 
-/* A few eigenvalues near 0 stop a restarted gmres at once; deflated, it goes on. */
+/* A few eigenvalues near 0 make a restarted gmres stagnate. With deflation it converges. */
 static void deflated_restarts_go_on(void **state)
 {
     enum { N = 400 };

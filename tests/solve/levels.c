@@ -1,4 +1,4 @@
-/* Levels and colours are what they say. */
+/* Levels and colours obey their definitions. */
 #include <math.h>
 
 #include "problems.h"
@@ -13,7 +13,8 @@ static int64_t stage_of(const tess_stages *s, int64_t row)
     return -1;
 }
 
-/* Rows once each, places their inverse, and no block couples two rows of a stage. */
+/* Checks that each row occurs once, that `places` is the inverse order, and that no block couples
+ * two rows of a stage. */
 static void check_stages(const tess_stages *s, const tess_matrix *A, bool levels, const char *what)
 {
     assert_int_equal(s->offsets[0], 0);

@@ -29,7 +29,7 @@ static void check_solve(problem *p, const char *method, const char *pc, const ch
         fail_msg("%s: error %g, true residual %g", what, error, result.true_residual);
 }
 
-/* Whether the two may be asked for together. */
+/* Returns whether the two may be asked for together. */
 static bool fits(const tess_method *method, const tess_pc_ops *pc, bool symmetric)
 {
     return problem_fits(method, pc) && (symmetric || !(method->symmetric || pc->symmetric));
@@ -82,7 +82,7 @@ static void schedules_solve_with_every_method(void **state)
     }
 }
 
-/* The method sees another system, the caller its own. */
+/* With an arrangement the method solves another system. x is that of the caller's system. */
 static void arranged_systems_are_solved(void **state)
 {
     static const char *const any[] = {",scale=equilibrate", ",scale=match", ",order=rcm",
@@ -188,7 +188,7 @@ static void single_precision_matrices_are_solved(void **state)
     }
 }
 
-/* All of it in single precision but the residual, and still f64's accuracy. */
+/* All but the residual is in single precision, and x still has f64's accuracy. */
 static void refinement_reaches_double_precision(void **state)
 {
     tess_ctx *ctx = test_ctx(state);

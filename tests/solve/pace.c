@@ -10,7 +10,7 @@ enum { MOST = 500, FIRST = 70 };
 /* |r|/|b| of iteration k, for a tolerance of 1e-8. */
 static double steady(int64_t k)
 {
-    return pow(10, -(double)k / 200); /* arrives after 1600 */
+    return pow(10, -(double)k / 200); /* converges after 1600 */
 }
 
 static double waves(int64_t k) /* as CG's: up and down by a factor of ten */
@@ -23,7 +23,7 @@ static double still(int64_t k)
     return k < 100 ? pow(10, -(double)k / 200) : 0.3;
 }
 
-static double tired(int64_t k) /* ever slower: never there */
+static double tired(int64_t k) /* ever slower: never converges */
 {
     return pow(1 + (double)k, -1.5);
 }
@@ -38,8 +38,8 @@ static double random_walk(int64_t k)
     return 0.5 + 0.5 * fabs(tess_random_unit(11, (uint64_t)k));
 }
 
-/* The iteration at which it has to stop; -1: it arrives. The next attempt's set-up takes seconds,
- * and is worth iterations besides. */
+/* The iteration at which the method has to stop; -1: it converges. The next attempt's set-up takes
+ * `setup` seconds, and the attempt is worth a number of iterations besides. */
 static int64_t stopped_beside(tess_ctx *ctx, double (*residual)(int64_t), double setup,
                               double worth)
 {

@@ -23,18 +23,20 @@ tess_matrix *problem_from_entries(tess_ctx *ctx, int64_t n, int64_t count, const
 /* Opens a device. A name that begins with "cpu" stands for TEST_DEVICE of the environment, where
  * that is set. The caller closes it. */
 tess_device *problem_device(tess_ctx *ctx, const char *name);
-/* Whether this process is to test an item of a list: TEST_PART of the environment, "2/8", leaves
- * every eighth of them, so that processes can share a list whose kernels have to be compiled. */
+/* Returns whether this process is to test an item of a list. TEST_PART=2/8 in the environment
+ * selects every eighth item, so that processes can share a list whose kernels have to be compiled.
+ */
 bool problem_part(size_t item);
-/* Whether a case of a long list is to be tested at size number `size`: on a real device, where each
- * needs kernels of its own, all of them at one size and every twelfth at the others. */
+/* Returns whether a case of a long list is to be tested at size number `size`. On a real device
+ * each case needs its own kernels: all cases are tested at one size, and every twelfth at the
+ * others. */
 bool problem_sampled(size_t size, size_t number);
-/* Whether a fake device has what the spec asks for: neither triangular solves nor
- * multigrid (TEST_DIAGONAL_ONLY). */
+/* Returns whether the device has what the spec asks for. With TEST_DIAGONAL_ONLY, a fake device has
+ * neither triangular solves nor multigrid. */
 bool problem_may(const char *spec);
-/* Whether the two may be asked for together; complete factors only where SuiteSparse is. */
+/* Returns whether the two may be combined. Complete factors need SuiteSparse. */
 bool problem_fits(const tess_method *method, const tess_pc_ops *pc);
-/* Whether the device of the plan has it; "cpu" has all of it. */
+/* Returns whether the plan's device can run the spec. "cpu" can run all of them. */
 bool problem_has(const problem *p, const char *spec);
 /* A plan for A, a random right-hand side, x = 0, and the exact solution. Takes A over. */
 problem problem_open(tess_ctx *ctx, tess_matrix *A, const char *device);
@@ -45,8 +47,8 @@ void dense_solve(double *A, int64_t n, const double *b, double *x);
 /* max |x - y| / max |y|. */
 double distance(const double *x, const double *y, int64_t n);
 
-/* So many random entries a row over a strong diagonal, symmetric or not: complete factors of it are
- * all but dense. */
+/* `a_row` random entries per row beside a strong diagonal, symmetric or not. Its complete factors
+ * are nearly dense. */
 tess_matrix *random_matrix(tess_ctx *ctx, int64_t n, int64_t a_row, bool symmetric);
 
 #endif

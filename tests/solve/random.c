@@ -89,7 +89,7 @@ static trial draw_trial(uint64_t seed)
     t.b = calloc((size_t)longest, sizeof *t.b);
     t.x = calloc((size_t)longest, sizeof *t.x);
     fill_dense(&t);
-    /* Every other right-hand side is one that A reaches. */
+    /* Every other right-hand side is in the range of A. */
     for (int64_t i = 0; i < t.rows; i++)
         t.b[i] = draw(&t, 50000 + (uint64_t)i);
     for (int64_t i = 0; seed % 2 && i < t.rows; i++) {
@@ -149,7 +149,8 @@ static void measure(const trial *t, double *residual, double *normal)
     free(r);
 }
 
-/* Regular, and no worse than its scales: there is no excuse. */
+/* Returns whether the system must be solved: it is regular and, but for its scales, well
+ * conditioned. */
 static bool must_be_solved(const trial *t)
 {
     return !(t->kind & (SINGULAR | ZERO_ROW | RECTANGULAR | NO_DIAGONAL | SCALED));

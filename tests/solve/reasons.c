@@ -1,4 +1,5 @@
-/* What a solver says when it cannot, or need not, solve; and what must not change the result. */
+/* The reasons that a solver gives when it cannot, or need not, solve; and settings that must not
+ * change the result. */
 #include <math.h>
 #include <string.h>
 
@@ -19,7 +20,7 @@ static tess_matrix *diagonal_matrix(tess_ctx *ctx, int64_t n, int32_t b, const d
     return A;
 }
 
-/* Whether a kernel takes milliseconds, on a device that is not there. */
+/* Returns whether the device is emulated, so that a kernel takes milliseconds. */
 static bool is_emulated(void)
 {
     return getenv("TESSERA_LIBCUDA") != NULL;
@@ -152,7 +153,7 @@ static void a_zero_right_hand_side_gives_zero(void **state)
     assert_int_equal(tess_solve(p.plan, "cg", p.b, p.x, &result), TESS_OK);
     assert_int_equal(result.reason, TESS_REASON_ZERO_RHS);
     assert_true(p.x[1] == 0 && result.true_residual == 0 && result.iterations == 0);
-    /* Refinement finds it from b alone, whatever x holds. */
+    /* Refinement finds the solution from b alone, whatever x holds. */
     p.x[1] = NAN;
     assert_int_equal(tess_solve(p.plan, "cg:inner=f32", p.b, p.x, &result), TESS_OK);
     assert_int_equal(result.reason, TESS_REASON_ZERO_RHS);
@@ -160,7 +161,7 @@ static void a_zero_right_hand_side_gives_zero(void **state)
     problem_close(&p);
 }
 
-/* Added up one by one, these squares lose more digits than that. */
+/* The squares of b, added up one by one, would lose more digits than the test allows. */
 static void refinement_measures_a_long_right_hand_side_as_products_do(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
@@ -210,7 +211,7 @@ static void iteration_limit_and_callback_stop(void **state)
     assert_int_equal(tess_solver_solve(solver, p.b, p.x, &result), TESS_OK);
     assert_int_equal(result.reason, TESS_REASON_CANCELLED);
     assert_true(seen == result.history[3]);
-    /* A device that iterates by itself stops where it is when it hears of it. */
+    /* A device that iterates by itself stops at the iteration in which the stop arrives. */
     if (p.device->threads > 0)
         assert_int_equal(result.iterations, 3);
     assert_true(result.iterations >= 3 && result.residual == result.history[result.iterations]);
@@ -239,7 +240,8 @@ static void what_rounding_does_not_allow_is_stagnation(void **state)
     assert_int_equal(tess_solve(p.plan, "cg:tol=1e-19", p.b, p.x, &result), TESS_OK);
     assert_int_equal(result.reason, TESS_REASON_STAGNATED);
     assert_true(result.true_residual < 1e-14);
-    /* The recurrence goes on until its numbers have no squares, which is no fault of the matrix. */
+    /* The recurrence goes on until the squares of its numbers underflow, which is no fault of the
+     * matrix. */
     static const char *const endless[] = {"cg:tol=0", "cg:pc=bjacobi,tol=0", "cg_single:tol=0"};
     for (size_t i = 0; i < (is_emulated() ? 1 : sizeof endless / sizeof *endless); i++) {
         memset(p.x, 0, (size_t)p.A->rows * sizeof *p.x);
@@ -328,7 +330,7 @@ static void every_failed_allocation_is_reported(void **state)
         tess_result first;
         if (!problem_sampled(1, i + 5) || !problem_has(&p, specs[i]))
             continue;
-        /* Plans on some devices make things when they are first asked for. */
+        /* Plans on some devices allocate at their first use. */
         assert_int_equal(tess_solve(p.plan, specs[i], p.b, p.x, &first), TESS_OK);
         const int64_t live = test_live(state);
         /* A real device takes its time to begin anew; the fake one does not. */

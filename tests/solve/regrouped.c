@@ -170,7 +170,7 @@ static void several_systems_and_new_values(void **state)
     close_hidden(&h);
 }
 
-/* Vectors of either memory, or one of each. */
+/* Both vectors in host memory, both in device memory, or one in each. */
 static void products_take_vectors_of_either_memory(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
@@ -244,7 +244,7 @@ static void the_callers_preconditioner_sees_the_callers_numbering(void **state)
     assert_int_equal(tess_solver_solve(solver, h.b, h.x, &with), TESS_OK);
     check_solution(&h, "M", &with, h.x);
     assert_true(d.calls >= with.iterations);
-    /* A diagonal in another order would not be one: cg would need far more. */
+    /* With the diagonal in a wrong order cg would need far more iterations. */
     if (with.iterations > without.iterations + 5)
         fail_msg("%lld iterations with M, %lld without", (long long)with.iterations,
                  (long long)without.iterations);
@@ -252,7 +252,7 @@ static void the_callers_preconditioner_sees_the_callers_numbering(void **state)
     close_hidden(&h);
 }
 
-/* The library's preconditioner alone: M^-1 A x is x where M is of complete factors of A. */
+/* The library's preconditioner alone: M^-1 A x = x where M is made of complete factors of A. */
 static void a_preconditioner_alone_takes_the_callers_vectors(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
@@ -262,7 +262,7 @@ static void a_preconditioner_alone_takes_the_callers_vectors(void **state)
     if (tess_pc_create(h.plan, spec, &pc) != TESS_OK)
         fail_msg("%s", tess_ctx_error(ctx));
     assert_int_equal(tess_pc_apply(pc, h.b, h.x), TESS_OK);
-    /* jacobi's inverse is at least no worse than nothing in the energy of x. */
+    /* In the energy of x, jacobi is at least no worse than no preconditioner. */
     double energy = 0;
     for (int64_t i = 0; i < h.A->rows; i++)
         energy += h.x[i] * h.b[i];
@@ -273,7 +273,7 @@ static void a_preconditioner_alone_takes_the_callers_vectors(void **state)
     close_hidden(&h);
 }
 
-/* Modes are the caller's; coordinates are refused by name. */
+/* Modes are taken in the caller's numbering. Coordinates are refused by name. */
 static void modes_are_permuted(void **state)
 {
     tess_ctx *ctx = test_ctx(state);

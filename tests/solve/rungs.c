@@ -1,4 +1,4 @@
-/* Every rung of auto's ladder: cancelled, out of time, and out of memory there. */
+/* Every rung of auto's ladder is cancelled, runs out of time, and runs out of memory. */
 #include <math.h>
 #include <string.h>
 #include <time.h>
@@ -40,7 +40,7 @@ static int count_attempts(const tess_solver *solver)
     return count;
 }
 
-/* What happens in the iterations of rung number `at`. */
+/* The event in the iterations of rung number `at`. */
 typedef struct plan_of_events {
     tess_solver *solver;
     int at;
@@ -112,7 +112,8 @@ static int refuse(void *user, const char *what, double fraction)
     return --*(int *)user < 0;
 }
 
-/* The context's progress says stop, the first time, the second ...: set-ups hear it too. */
+/* The context's progress callback says stop at its first call, at its second, and so on: set-ups
+ * stop too. */
 static void set_ups_are_cancelled(void **state)
 {
     tess_ctx *ctx = test_ctx(state);

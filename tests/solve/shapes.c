@@ -13,7 +13,7 @@ const char *test_shape_name(test_shape shape)
     return names[shape];
 }
 
-/* Whether block (i, j), i != j, is there. */
+/* Returns whether block (i, j), i != j, is there. */
 static bool is_there(test_shape shape, int64_t i, int64_t j, int64_t n, uint64_t seed)
 {
     const int64_t distance = i > j ? i - j : j - i;
@@ -34,7 +34,8 @@ static bool is_there(test_shape shape, int64_t i, int64_t j, int64_t n, uint64_t
     }
 }
 
-/* Of entry (low, high), in row `row`: of a Hermitian matrix its mirror's is the negative. */
+/* The imaginary part of entry (low, high), in row `row`. In a Hermitian matrix its mirror has the
+ * negative. */
 static double imaginary(const tess_matrix *A, int64_t low, int64_t high, int64_t row, uint64_t seed)
 {
     if (!tess_is_complex(A->type) || low == high)
@@ -99,7 +100,7 @@ static double entry(const tess_staged *staged, const void *values, int64_t k, in
     return i % 2 == j % 2 ? a.re : i % 2 ? a.im : -a.im;
 }
 
-/* sum -= (|.| of) a triangle's row times x; in double. */
+/* sum -= a triangle's row times x, or their magnitudes, in double. */
 static void subtract_row(const tess_staged *staged, const tess_triangle *t, int64_t position,
                          const double *x, bool magnitudes, double *sum)
 {
@@ -113,7 +114,7 @@ static void subtract_row(const tess_staged *staged, const tess_triangle *t, int6
             }
 }
 
-/* The solve row after row, by places; of magnitudes when asked. */
+/* Solves row after row in the order of places, with magnitudes if asked. */
 static double *solve(const tess_staged *staged, const tess_split *split, const void *r,
                      bool magnitudes)
 {

@@ -102,7 +102,8 @@ static void large_stages_are_shared_with_the_same_bits(void **state)
         }
 }
 
-/* Levels only say what may be done at once: M is the natural order's, as domains=1 gives it. */
+/* Levels only say which rows may be done at once: M is that of the natural order, as with
+ * domains=1. */
 static void levels_change_nothing_but_the_schedule(void **state)
 {
     for (size_t s = 0; s < COUNT(sizes); s++)
@@ -213,7 +214,7 @@ static void an_update_takes_new_values_in_the_same_places(void **state)
         }
 }
 
-/* ---- What is said ---- */
+/* ---- Messages ---- */
 
 static void a_singular_block_is_named_by_its_row_in_the_matrix(void **state)
 {

@@ -57,7 +57,7 @@ static void follow_one(tess_device *device, tess_matrix *A, const tess_candidate
     check_products(what, plan, A);
     change(ctx, A, 0.25);
     check_products(what, plan, A);
-    /* Of its own values a plan is not robbed. */
+    /* A plan keeps values of its own. */
     tess_matrix *own;
     const tess_blocking same = {A->block_height, A->block_width};
     assert_int_equal(tess_matrix_to_blocks(ctx, A, &same, &own), TESS_OK);

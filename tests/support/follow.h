@@ -1,4 +1,4 @@
-/* A plan shows the values of its matrix, whatever its format and kernel. */
+/* A plan uses the present values of its matrix, with every format and kernel. */
 #ifndef TEST_FOLLOW_H
 #define TEST_FOLLOW_H
 

@@ -70,7 +70,7 @@ tess_status test_sliced_to_bsr(tess_ctx *ctx, const tess_sliced *S, const tess_m
 
 enum { SWEPT_LANES = TESS_SWEPT_LANES };
 
-/* A block's column: which panel its step is in, and what its word says. */
+/* A block's column, from the panel of its step and the offset in its word. */
 static int32_t swept_column(const tess_swept *S, int64_t c, int64_t place)
 {
     int32_t panel = 0;
@@ -79,8 +79,8 @@ static int32_t swept_column(const tess_swept *S, int64_t c, int64_t place)
     return panel * TESS_SWEPT_PANEL + (int32_t)(S->words[place] >> TESS_SWEPT_BITS);
 }
 
-/* A block's column and values: what fills whole vectors of 16 bytes lies vector by vector, then
- * come the other scalars one by one. */
+/* A block's column and values. Scalars that fill whole vectors of 16 bytes lie vector by vector.
+ * The other scalars follow one by one. */
 static void take_swept_block(const tess_swept *S, int64_t c, int64_t block, tess_matrix *A)
 {
     const int64_t place = S->first_step[c * S->panels] * SWEPT_LANES + S->places[block];
@@ -191,7 +191,7 @@ tess_status test_symmetric_to_bsr(tess_ctx *ctx, const tess_matrix *upper, tess_
 
 /* ---- FBCSR ---- */
 
-/* Where scalar `at` of the map is: the array that holds it (split number, or `splits` for rest). */
+/* The array that holds scalar `at` of the map: a split's number, or `splits` for the remainder. */
 static int array_of(const tess_fbcsr *F, const int64_t *bases, int64_t at)
 {
     int s = 0;
@@ -200,7 +200,7 @@ static int array_of(const tess_fbcsr *F, const int64_t *bases, int64_t at)
     return s;
 }
 
-/* bases[s]: scalars before split s; bases[splits]: before rest. */
+/* bases[s]: scalars before split s; bases[splits]: before the remainder. */
 static void find_bases(const tess_fbcsr *F, int64_t bases[TESS_FBCSR_SPLITS + 1])
 {
     bases[0] = 0;

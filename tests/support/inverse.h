@@ -1,5 +1,5 @@
-/* The inverses of the storage formats: the matrix that a format was made from, read from where the
- * format's header says that its blocks lie. `like` has the sizes of the result. */
+/* The inverses of the storage formats. They read back the matrix that a format was made from, from
+ * the places that the format's header gives. `like` has the sizes of the result. */
 #ifndef TEST_SUPPORT_INVERSE_H
 #define TEST_SUPPORT_INVERSE_H
 

@@ -1,4 +1,4 @@
-/* What every storage that is made of a matrix owes its users, checked in one place. */
+/* The properties that every storage format must have, checked in one place. */
 #ifndef TEST_SUPPORT_STORAGE_H
 #define TEST_SUPPORT_STORAGE_H
 

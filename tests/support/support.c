@@ -24,7 +24,7 @@ static void *counting_allocate(void *user, size_t bytes, size_t alignment)
     void *pointer = NULL;
     if (posix_memalign(&pointer, alignment, bytes) != 0)
         return NULL;
-    memset(pointer, 0xcb, bytes < 4096 ? bytes : 4096); /* nothing may rely on zeros */
+    memset(pointer, 0xcb, bytes < 4096 ? bytes : 4096); /* no code may rely on zeros */
     __atomic_add_fetch(&state->live, 1, __ATOMIC_RELAXED);
     return pointer;
 }
@@ -170,11 +170,11 @@ const char *test_pattern_name(test_pattern pattern)
     return names[pattern];
 }
 
-/* Whether block (i, j) of a rows x cols grid of blocks is stored. */
+/* Returns whether block (i, j) of a rows x cols grid of blocks is stored. */
 static bool stored(test_pattern pattern, int64_t rows, int64_t cols, int64_t i, int64_t j,
                    uint64_t seed)
 {
-    int64_t odds = 1 + cols / 5; /* about five blocks a row */
+    int64_t odds = 1 + cols / 5; /* about five blocks per row */
     bool chosen = tess_random_below(seed, (uint64_t)(i * cols + j), odds) == 0 &&
                   tess_random_below(seed + 1, (uint64_t)i, 6) != 0; /* every sixth row empty */
     switch (pattern) {

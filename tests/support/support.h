@@ -26,7 +26,7 @@ tess_ctx *test_ctx(void **state);
 void test_fail_allocation(void **state, int64_t n);
 /* Allocations now alive in the test's context. */
 int64_t test_live(void **state);
-/* Fails with the context's error where the call did. */
+/* Fails the test with the context's error when the call has failed. */
 void test_ok(tess_ctx *ctx, tess_status status);
 /* A call repeated with one allocation failing, then a later one (test_next_failure), until none
  * fails:
@@ -40,22 +40,23 @@ typedef struct test_sweep {
 } test_sweep;
 test_sweep test_sweep_begin(void **state);
 bool test_sweep_goes_on(test_sweep *sweep, tess_status status);
-/* How thin a test may be: TEST_FEW of the environment, 3 in `./run check` and more under a
- * sanitizer. 1 without it, and with TEST_ALL, as in `./run check-long`. */
+/* The factor by which a test may have fewer cases: TEST_FEW of the environment, 3 in `./run check`
+ * and more under a sanitizer. It is 1 without TEST_FEW, and with TEST_ALL, as in `./run
+ * check-long`. */
 int test_few(void);
-/* The failure that a sweep tries after the n-th: the first twenty one by one, then fewer and fewer,
- * as later ones repeat what an iteration or a candidate did before. With TEST_ALL in the
- * environment every one. */
+/* The allocation that a sweep makes fail after the n-th one: the first twenty one by one, then
+ * fewer and fewer, because later ones repeat those of an earlier iteration or candidate. With
+ * TEST_ALL in the environment every one. */
 int64_t test_next_failure(int64_t n);
 /* How many of `count` cases drawn at random a test tries: one in test_few(), at least one. */
 uint64_t test_draws(uint64_t count);
-/* Whether a test tries the n-th of its combinations: one in test_few(). */
+/* Returns whether a test tries the n-th of its combinations: one in test_few(). */
 bool test_takes(uint64_t n);
-/* Such a sweep over the making of this plan. */
+/* A sweep of failing allocations over the creation of this plan. */
 void test_plan_allocations(void **state, const tess_matrix *A, tess_device *device,
                            const tess_plan_options *options);
 
-/* A device that has to be there: "cpu:2"; or the CPU with so many threads. */
+/* A device that has to exist: "cpu:2", or the CPU with that many threads. */
 tess_device *test_device(tess_ctx *ctx, const char *name);
 tess_device *test_threads(tess_ctx *ctx, int threads);
 

@@ -27,7 +27,8 @@ static int broken(member *m)
     return m->fails_at >= 0 && call >= m->fails_at;
 }
 
-/* The call is made, so that the others go on; what it returns may be a failure. */
+/* Returns a failure if this call is to fail. The call itself has been made, so that the other parts
+ * go on. */
 static tess_status fate(int fails, tess_status status)
 {
     if (status != TESS_OK)
@@ -42,7 +43,7 @@ static tess_status gather(void *user, const void *mine, size_t bytes, void *all)
     return fate(fails, m->comm.gather(m->comm.user, mine, bytes, all));
 }
 
-/* A gather in two calls: the numbers are kept, and gathered when they are waited for. */
+/* A gather in two calls: the first keeps the numbers, the wait gathers them. */
 typedef struct pending_gather {
     size_t bytes;
     void *all;
@@ -129,7 +130,7 @@ tess_comm test_team_comm(test_team *team, int rank)
                        .start = start,
                        .wait = wait_for,
                        .close = close_channel,
-                       .device_memory = team->size % 2}; /* the fake driver's is the heap */
+                       .device_memory = team->size % 2}; /* of the fake driver: the heap */
 }
 
 void test_team_fail(test_team *team, int rank, long n)

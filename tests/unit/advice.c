@@ -4,7 +4,7 @@
 #include "support/support.h"
 #include "advice.h"
 
-/* Whether `name` is one of those that a list has by number. */
+/* Returns whether `name` is in the list whose names name_of gives by number. */
 static bool listed(const char *name, const char *(*name_of)(int))
 {
     for (int i = 0; name_of(i); i++)
@@ -13,14 +13,14 @@ static bool listed(const char *name, const char *(*name_of)(int))
     return false;
 }
 
-/* The words behind each `flag` in the text. */
+/* Checks the word behind each `flag` in the text: name_of's list has it. */
 static void check_names(const char *text, const char *flag, const char *(*name_of)(int))
 {
     for (const char *at = text; (at = strstr(at, flag)) != NULL;) {
         char name[32] = "";
         at += strlen(flag);
         sscanf(at, " %31[a-z0-9_]", name);
-        if (!listed(name, name_of) && strcmp(name, "auto") != 0) /* no method, but finds one */
+        if (!listed(name, name_of) && strcmp(name, "auto") != 0) /* it looks for a method */
             fail_msg("'%s': there is no %s %s", text, flag, name);
     }
 }

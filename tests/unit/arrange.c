@@ -186,7 +186,8 @@ static void a_shuffled_grid_gets_its_band_back(void **state)
     tess_matrix_destroy(A);
 }
 
-/* c from b, y from x: then B y = c is A x = b, row by row. */
+/* The arranged system is B y = c. c is computed from b and y from x, and each row of B y = c must
+ * hold where A x = b does. */
 static void an_arranged_system_is_the_callers(void **state)
 {
     tess_ctx *ctx = test_ctx(state);

@@ -30,7 +30,7 @@ static void two_elements_by_hand(void **state)
     assert_memory_equal(A->columns, columns, sizeof columns);
     assert_memory_equal(A->values, values, sizeof values);
 
-    /* The next step: only the left element; the right one's own places become 0. */
+    /* The next step adds only the left element. The places that only the right one has become 0. */
     assert_int_equal(tess_inserter_add_element(in, 2, left, 2, NULL, (const double[]){5, 6, 7, 8},
                                                TESS_ORDER_ROW_MAJOR),
                      TESS_OK);
@@ -40,7 +40,7 @@ static void two_elements_by_hand(void **state)
     assert_memory_equal(A->values, next, sizeof next);
     tess_matrix_destroy(A);
 
-    /* And once more into a new matrix, with nothing added at all. */
+    /* The next matrix, to which nothing is added. */
     assert_int_equal(tess_builder_finish(builder, &A), TESS_OK);
     assert_int_equal(A->blocks, 7);
     for (int i = 0; i < 7; i++)
@@ -93,7 +93,7 @@ static void bad_blocks_are_named_and_finish_refuses(void **state)
     assert_int_equal(tess_inserter_add_block(in, 3, 0, one, TESS_ORDER_ROW_MAJOR),
                      TESS_ERR_ARGUMENT);
     assert_string_equal(tess_inserter_error(in), "block row 3 is outside 0..2");
-    /* From here on it takes nothing, and nothing is made. */
+    /* From here on the builder takes no blocks and makes no matrix. */
     assert_int_equal(tess_inserter_add_block(in, 0, 0, one, TESS_ORDER_ROW_MAJOR),
                      TESS_ERR_ARGUMENT);
     assert_int_equal(tess_builder_finish(builder, &A), TESS_ERR_ARGUMENT);
@@ -118,7 +118,7 @@ static void bad_blocks_are_named_and_finish_refuses(void **state)
     assert_int_equal(tess_inserter_add_block(in, 2, 1, nan, TESS_ORDER_ROW_MAJOR), TESS_OK);
     assert_int_equal(tess_builder_finish(builder, &A), TESS_OK);
     assert_true(isnan(*(double *)A->values));
-    /* Half of this element is inside the pattern: nothing of it may stay. */
+    /* Half of this element is outside the pattern: none of it may be added. */
     const int64_t rows[] = {2}, cols[] = {1, 3};
     assert_int_equal(tess_inserter_add_element(in, 1, rows, 2, cols, (const double[]){1, 2},
                                                TESS_ORDER_ROW_MAJOR),
@@ -170,7 +170,7 @@ static void add_some(void *arg, tess_range range)
     }
 }
 
-/* Adds a fixed list of blocks to each inserter, with as many threads as asked. */
+/* Adds a fixed list of blocks to each inserter, with `threads` threads. */
 static void add_all(tess_builder *builder, int32_t r, int32_t c, uint64_t seed, int threads)
 {
     tess_ctx *ctx; /* not the builder's: inserters are for threads of the caller */
@@ -179,7 +179,7 @@ static void add_all(tess_builder *builder, int32_t r, int32_t c, uint64_t seed, 
     tess_ctx_destroy(ctx);
 }
 
-/* What add_all adds, one after the other, in the order of (inserter, insertion). */
+/* The dense sum of what add_all adds, in the order of (inserter, insertion). */
 static double *dense_sum(int32_t r, int32_t c, uint64_t seed)
 {
     int64_t cols = GRID * c;

@@ -50,7 +50,7 @@ static void spoil(tess_plan *plan, void *y)
         tess_put(y, A->type, row, value * (1 + 1e-4));
     if (strcmp(plan->kernel, "nan") == 0)
         tess_put(y, A->type, row, NAN);
-    if (strcmp(plan->kernel, "unsteady") == 0) /* right within rounding, but not the same */
+    if (strcmp(plan->kernel, "unsteady") == 0) /* right within rounding, bits differ */
         tess_put(y, A->type, row,
                  value * (1 + ++*calls % 5 * (A->type == TESS_F64 ? 1e-15 : 3e-7)));
 }
@@ -168,7 +168,8 @@ static void wrong_kernels_are_caught_in_every_product_and_precision(void **state
     }
 }
 
-/* One pattern is fast once in seven samples, another always half as fast, the third not at all. */
+/* The first pattern is fast once in seven samples, the second is always half as fast, the third
+ * gives no reading. */
 static tess_status read_samples(tess_device *device, double bytes, tess_readings *samples)
 {
     int *calls = device->state;
@@ -199,7 +200,8 @@ static void the_ceiling_is_the_pattern_with_the_highest_median(void **state)
     tess_matrix_destroy(A);
 }
 
-/* Each entry once a round, and in seven rounds not always after the same one, nor always first. */
+/* Each entry runs once per round. In seven rounds it is not always behind the same entry, and not
+ * always first. */
 static tess_status prepare_alone(tess_plan *plan, const tess_plan_options *options)
 {
     TESS_TRY(prepare(plan, options));
@@ -207,7 +209,7 @@ static tess_status prepare_alone(tess_plan *plan, const tess_plan_options *optio
     return TESS_OK;
 }
 
-/* As a device refuses that keeps one copy of the matrix for all. */
+/* Refuses, as a device does that keeps one copy of the matrix for all plans. */
 static tess_status update_values(tess_plan *plan, const void *values)
 {
     ++*(int *)plan->device->state;
@@ -287,12 +289,12 @@ static void what_does_not_apply_is_skipped_with_its_reason(void **state)
     tess_matrix_destroy(A);
 }
 
-/* peer-zero says that every product is 0, and that it has no sparse storage. */
+/* The adapter peer-zero says that every product is 0, and that it has no sparse storage. */
 static void peers_are_marked_verified_and_no_kernels_of_ours(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
     tess_device device = wrong_device(ctx);
-    signal(SIGPIPE, SIG_IGN); /* as the command does: an adapter that left is a failed write */
+    signal(SIGPIPE, SIG_IGN); /* as the command does: writing to an adapter that has ended fails */
     for (int zero = 0; zero < 2; zero++) {
         tess_matrix *A = test_matrix(ctx, zero ? TEST_EMPTY : TEST_DIAGONAL, 9, 2, 2, TESS_F64, 3);
         bench_options options = {.product = products[0],

@@ -1,5 +1,5 @@
-/* What cuSPARSE gets as sliced ELL (bench/peers/cusparse_arrays.c), multiplied as its documentation
- * says. */
+/* The sliced ELL arrays that cuSPARSE gets (bench/peers/cusparse_arrays.c), multiplied as
+ * cuSPARSE's documentation says. */
 #include "../../bench/peers/cusparse_api.h"
 #include "support/support.h"
 

@@ -50,8 +50,8 @@ static void calibration_finds_what_made_the_samples(void **state)
     tess_model_destroy(c.model);
 }
 
-/* The same curve comes from samples that took longer by what their changing rows and streams out of
- * step cost. */
+/* Some samples take longer: their rows change in length, or streams are out of lockstep. The fitted
+ * curve does not include these costs. */
 static void a_curve_is_of_rows_that_do_not_change(void **state)
 {
     const double change = 3e-9, alone = 1e-9;
@@ -100,15 +100,15 @@ static tess_irregular irregular_of(double block_rows, double changes, int64_t fi
     return (tess_irregular){problem, first, last};
 }
 
-/* Samples made of a curve, a cost a changed row and a cost a block alone: the two are told apart.
- */
+/* Samples are made of a curve, a cost per changed row and a cost per block alone. The fit finds
+ * both costs. */
 static void calibration_tells_changes_from_streams_out_of_step(void **state)
 {
     const double change = 2e-8, alone = 4e-9, rows = 1e4;
     tess_calibration c = {.ctx = test_ctx(state), .block = 4};
     tess_sample samples[64];
     c.samples = samples;
-    for (double bytes = 1e5; bytes < 1e9; bytes *= 1.4) /* a tenth of them not in step */
+    for (double bytes = 1e5; bytes < 1e9; bytes *= 1.4) /* a tenth of the samples out of lockstep */
         samples[c.count++] = (tess_sample){.bytes = bytes, .alone = bytes / 1320};
     c.regular = c.count;
     samples[c.count++] = (tess_sample){.bytes = 8e6, .changes = 0.9 * rows, .alone = 1.5 * rows};

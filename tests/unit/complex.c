@@ -1,5 +1,5 @@
-/* Complex matrices: ref against a naive product, construction, conversions, generators, and a
- * sentence wherever complex numbers are not taken. */
+/* Complex matrices: ref against a naive product, construction, conversions, generators, and the
+ * messages of calls that take no complex numbers. */
 #include <float.h>
 #include <math.h>
 
@@ -64,7 +64,7 @@ static void ref_agrees_with_a_naive_product(void **state)
     tess_device_close(device);
 }
 
-/* A real matrix takes complex calls with real factors, and refuses others. */
+/* A real matrix takes complex calls with real factors. Complex factors are refused. */
 static void real_matrices_take_complex_calls_with_real_factors(void **state)
 {
     tess_ctx *ctx = test_ctx(state);

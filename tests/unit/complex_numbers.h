@@ -26,7 +26,7 @@ static inline tess_complex pair(number value)
     return (tess_complex){creal(value), cimag(value)};
 }
 
-/* Row-major rows x cols with what A stores. */
+/* Returns A as a dense row-major array of rows x cols. */
 static inline number *dense_of(const tess_matrix *A)
 {
     number *dense = calloc((size_t)(A->rows * A->cols) + 1, sizeof *dense);

@@ -51,7 +51,7 @@ static void coordinates_are_summed_in_input_order(void **state)
     tess_matrix_destroy(A);
 }
 
-/* Many repetitions in random places: every thread count gives what one does. */
+/* Many repetitions in random places: any number of threads gives the bits of one thread. */
 static void coordinates_give_the_same_bits_for_any_number_of_threads(void **state)
 {
     tess_ctx *ctx = test_ctx(state);

@@ -125,7 +125,7 @@ static void every_block_size_converts_to_every_other(void **state)
                     TESS_OK);
                 test_check_valid(what, B);
                 test_check_same_dense(what, A, B);
-                /* A's own blocks come back: nothing of A lies outside them but zeros. */
+                /* The blocks of A come back: outside them there are only zeros. */
                 assert_int_equal(tess_matrix_to_csr(ctx, B, TESS_ZEROS_DROP, &C), TESS_OK);
                 tess_matrix_destroy(B);
                 test_check_valid(what, C);
@@ -261,7 +261,7 @@ static void check_places(const char *made, const tess_matrix *A, const tess_matr
                         (size_t)(A->block_rows * A->dimensions) * sizeof *A->coordinates);
 }
 
-/* Another type, and the blocks that A has, leave its block rows where they lie. */
+/* A conversion to another type, or to A's own block size, keeps each block row's place. */
 static void coordinates_stay_with_their_block_rows(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
@@ -296,7 +296,7 @@ static void the_block_size_is_detected_when_not_given(void **state)
     tess_matrix_destroy(csr);
 }
 
-/* All conversions of one matrix; the results belong to the caller. */
+/* Makes all conversions of one matrix. The caller owns the results. */
 enum { CONVERSIONS = 4 };
 static tess_status convert_all(tess_ctx *ctx, const tess_matrix *A, tess_matrix *out[CONVERSIONS])
 {

@@ -108,7 +108,8 @@ static void random_numbers_are_fixed_and_uniform(void **state)
     assert_true(sum / 10000 < 0.03 && sum / 10000 > -0.03);
 }
 
-/* Published XXH64 values for the empty string and for 1..100 style inputs of its specification. */
+/* XXH64 values from the algorithm's specification: the empty string, and inputs in the style of
+ * 1..100. */
 static void hash_is_xxh64(void **state)
 {
     (void)state;
@@ -182,7 +183,7 @@ static void nearest_is_by_edit_distance(void **state)
     assert_string_equal(tess_nearest("stensil27", words, 3), "stencil27");
     assert_string_equal(tess_nearest("elatsiicty", words, 3), "elasticity");
     assert_null(tess_nearest("", words, 3));
-    assert_null(tess_nearest("raefsky", words, 3)); /* no slip of any of them */
+    assert_null(tess_nearest("raefsky", words, 3)); /* no misspelling of any word */
     assert_null(tess_nearest("x", words, 0));
 }
 
@@ -309,7 +310,7 @@ static void log_lines_and_errors_reach_the_caller_cut_but_whole(void **state)
     text[sizeof text - 1] = '\0';
     assert_int_equal(tess_fail(ctx, TESS_ERR_IO, "%s", text), TESS_ERR_IO);
     assert_int_equal(strlen(tess_ctx_error(ctx)), sizeof ctx->error - 1);
-    /* The old sentence may be part of the new one. */
+    /* The old sentence may be an argument of the new one. */
     tess_fail(ctx, TESS_ERR_IO, "one");
     tess_fail(ctx, TESS_ERR_IO, "%s, two", tess_ctx_error(ctx));
     assert_string_equal(tess_ctx_error(ctx), "one, two");

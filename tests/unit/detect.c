@@ -96,7 +96,7 @@ static void squares_come_first_and_in_order(void **state)
     tess_matrix_destroy(A);
 }
 
-/* Blocks of C in a dense matrix, one test of every scalar of every block. */
+/* Counts the blocks of size C in a dense matrix by testing every scalar of every block. */
 static int64_t brute_force(const tess_matrix *A, const double *dense, const tess_block_candidate *C)
 {
     int64_t blocks = 0;
@@ -142,7 +142,7 @@ static void every_candidate_agrees_with_brute_force(void **state)
     }
 }
 
-/* The scalars of `spec`, moved down and right by the offsets. */
+/* The generated matrix `spec`, its scalars moved `down` and `right`. */
 static tess_matrix *shifted(tess_ctx *ctx, const char *spec, int64_t down, int64_t right)
 {
     tess_matrix *A, *B, *C;
@@ -163,7 +163,7 @@ static tess_matrix *shifted(tess_ctx *ctx, const char *spec, int64_t down, int64
     return C;
 }
 
-/* Small matrices try every offset, large ones what a sample suggests. */
+/* In small matrices every offset is tried, in large ones the offsets that a sample suggests. */
 static void unaligned_blocks_are_found_where_they_begin(void **state)
 {
     tess_ctx *ctx = test_ctx(state);

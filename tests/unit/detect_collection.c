@@ -1,5 +1,5 @@
-/* Detection over the whole collection: what its index says of every matrix, and paper 004's Table 5
- * for the matrices that are there or can be generated. */
+/* Detection over the whole collection gives what the index says of every matrix. It also gives
+ * paper 004's Table 5, for the matrices that are in the collection or can be generated. */
 #include "support/support.h"
 
 #include <math.h>

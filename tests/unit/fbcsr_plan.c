@@ -1,5 +1,5 @@
-/* Format fbcsr in plans: made and explained, new values, the other products, and when it is looked
- * for at all. */
+/* Format fbcsr in plans: made and explained, new values, the other products, and for which matrices
+ * blocks are searched for. */
 #include <math.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@
 
 enum { ROWS = 1200 };
 
-/* Five diagonals, a few of them with holes, and a scattered entry a row. */
+/* Five diagonals, a few of them with holes, and one scattered entry per row. */
 static tess_matrix *diagonals(tess_ctx *ctx, tess_type type, bool noise)
 {
     static const int offsets[] = {-300, -33, 0, 1, 450};
@@ -74,8 +74,8 @@ static void a_plan_says_what_it_extracted(void **state)
     tess_device_close(device);
 }
 
-/* A matrix large enough to be searched for: what the user names is not replaced by what is found.
- */
+/* The matrix is large enough for a search for shapes. Shapes that the user names are not replaced
+ * by shapes that the search finds. */
 static void parameters_without_a_kernel_are_kept(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
@@ -117,7 +117,7 @@ static void every_product_of_a_plan_agrees_with_ref(void **state)
         assert_int_equal(tess_spmm(plan, 2, TESS_ORDER_COLUMN_MAJOR, 1, x, ROWS, 0, y, ROWS),
                          TESS_OK);
         test_check_spmv("spmm", A, 1, (const char *)x + bytes, 0, NULL, (const char *)y + bytes);
-        /* New numbers in the same pattern. */
+        /* New values in the same pattern. */
         void *values = test_vector(A->blocks, type, 9), *old = A->values;
         assert_int_equal(tess_plan_update_values(plan, values), TESS_OK);
         A->values = values;
@@ -223,7 +223,8 @@ static void its_price_is_what_the_format_then_takes(void **state)
     tess_matrix_destroy(A);
 }
 
-/* A full first row, a full first column and the diagonal: the sample is not the row alone. */
+/* A full first row, a full first column and the diagonal: the sample must have more than the first
+ * row. */
 static void one_long_row_is_not_all_that_is_seen(void **state)
 {
     enum { ORDER = 40000 };

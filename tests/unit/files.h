@@ -11,8 +11,8 @@
 
 static char test_folder[64];
 
-/* Group set-up and tear-down: the context's and the folder. Tear-down fails when a test leaves a
- * file behind. */
+/* Group set-up and tear-down of the context and of the folder. Tear-down fails when a test has left
+ * a file in the folder. */
 static inline int files_setup(void **state)
 {
     strcpy(test_folder, "/tmp/tessera-test-XXXXXX");
@@ -54,7 +54,7 @@ static inline void put_gzip(const char *path, const void *bytes, size_t size)
     assert_int_equal(gzclose(file), Z_OK);
 }
 
-/* The file's bytes; free() them. */
+/* Returns the file's bytes. The caller frees them with free(). */
 static inline unsigned char *get_file(const char *path, size_t *size)
 {
     FILE *file = fopen(path, "rb");

@@ -1,5 +1,5 @@
-/* After tess_matrix_update and tess_builder_update a plan and a solver have the new values,
- * whatever the format. */
+/* After tess_matrix_update or tess_builder_update a plan and a solver use the new values, in every
+ * format. */
 #include <math.h>
 #include <string.h>
 
@@ -20,7 +20,7 @@ static void plans_follow_their_matrix_in_every_format(void **state)
     }
 }
 
-/* diag(d), 2 x 2 blocks: assembled again with another d. */
+/* Assembles diag(d) in 2 x 2 blocks. It is called again with another d. */
 static void assemble(tess_builder *builder, int64_t blocks, double d)
 {
     tess_inserter *mine = tess_builder_inserter(builder, 0);

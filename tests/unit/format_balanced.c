@@ -32,7 +32,7 @@ static void segments_tile_every_row(void **state)
     }
 }
 
-/* Figure 8 of paper 003, lambda = 3: its segPtr, from rows of as many segments. */
+/* Figure 8 of paper 003, lambda = 3: rows with the figure's numbers of segments give its segPtr. */
 static void segment_ptr_is_that_of_figure_8(void **state)
 {
     static const int32_t lengths[] = {5, 3, 2, 11, 4, 1, 8};
@@ -69,7 +69,7 @@ static void segment_ptr_is_that_of_figure_8(void **state)
                 last |= s + 1 == paper[row + 1];
             assert_true(last);
         }
-    assert_ptr_equal(B->matrix->columns, A->columns); /* neither array is touched */
+    assert_ptr_equal(B->matrix->columns, A->columns); /* the arrays are A's own */
     tess_balanced_destroy(B);
     tess_matrix_destroy(A);
 }

@@ -1,5 +1,5 @@
-/* The fbcsr format: every entry in one place, blocks inside the matrix and full enough, the inverse
- * exact, planted blocks found. */
+/* The fbcsr format: every entry is in one place, blocks lie inside the matrix and are full enough,
+ * the conversion back is exact, and planted blocks are found. */
 #include <string.h>
 
 #include "cpu/update/update.h"
@@ -41,8 +41,8 @@ static tess_fbcsr *made(tess_ctx *ctx, const tess_matrix *A, const char *text)
     return F;
 }
 
-/* Every block inside the matrix, sorted, with at least the least entries of its own, as the map
- * says; every entry in one place. */
+/* Checks that every block is inside the matrix and in order, that by the map it has at least the
+ * required number of entries, and that every entry is in one place. */
 static void check_rules(const char *what, const tess_fbcsr *F, const tess_fbcsr_options *options)
 {
     int64_t total = 0, base = 0;
@@ -127,7 +127,7 @@ static void inverse_gives_the_matrix_back(void **state)
     }
 }
 
-/* 4 x 5, by hand: a 2 x 2 block, a diagonal of 3 that it takes one entry from, a lone entry.
+/* 4 x 5, by hand: a 2 x 2 block, a diagonal of 3 that loses one entry to it, a lone entry.
  *
  *     . 1 2 . .
  *     . 3 4 . .
@@ -183,7 +183,8 @@ static tess_matrix *dense(tess_ctx *ctx, int64_t rows, int64_t cols, tess_type t
     return A;
 }
 
-/* All of a dense matrix that blocks can cover is covered; what they cannot stays. */
+/* Of a dense matrix everything that blocks can cover is covered. The rest stays in the remainder.
+ */
 static void dense_matrices_are_covered(void **state)
 {
     static const struct {
@@ -231,7 +232,8 @@ static void thresholds_0_and_1(void **state)
         snprintf(text, sizeof text, "%s@0", shapes[i]);
         tess_fbcsr *F = made(ctx, A, text);
         assert_int_equal(F->splits, 1);
-        /* At most the corners that a skewed block cannot reach, and what other blocks hem in. */
+        /* Only corners that a skewed block cannot reach, and places hemmed in by other blocks, are
+         * missing. */
         assert_true(F->split[0].nonzeros >= A->blocks * 9 / 10);
         tess_fbcsr_destroy(F);
         snprintf(text, sizeof text, "%s@1", shapes[i]);
@@ -244,7 +246,7 @@ static void thresholds_0_and_1(void **state)
     tess_matrix_destroy(A);
 }
 
-/* Rows enough for several chunks, blocks that reach over their ends, and some that lack entries. */
+/* Enough rows for several chunks. Some blocks reach beyond a chunk's end, and some lack entries. */
 #define PLANTED "gen:planted:rows=4000,shapes=3x3/diagonal:8,blocks=200,fill=0.95"
 
 static void update_takes_new_values(void **state)
@@ -266,7 +268,7 @@ static void update_takes_new_values(void **state)
         assert_int_equal(tess_fbcsr_sources_create(F, &sources), TESS_OK);
         assert_true(sources->chunks > 2);
         assert_false(sources->nontemporal);
-        sources->nontemporal = turn >= 2; /* as of a large matrix */
+        sources->nontemporal = turn >= 2; /* as for a large matrix */
         tess_cpu_update_fbcsr(F, sources, fresh);
         check_rules("after an update", F, &options);
         assert_int_equal(test_fbcsr_to_csr(ctx, F, &B), TESS_OK);
@@ -325,7 +327,7 @@ static void threads_do_not_matter(void **state)
     assert_int_equal(tess_ctx_set_threads(ctx, threads), TESS_OK);
 }
 
-/* auto never stores more bytes than CSR, and saves what the blocks of a matrix allow. */
+/* Makes one allocation after the other fail: a call that fails leaves no memory behind. */
 static void failures_leave_nothing_behind(void **state)
 {
     static const char *const shapes[] = {"2x2@0.5,diagonal:4@0.5,row:2@0.5", "auto"};
@@ -335,7 +337,8 @@ static void failures_leave_nothing_behind(void **state)
         tess_fbcsr_options options = parsed(ctx, shapes[i]);
         int64_t live = test_live(state);
         tess_fbcsr *F = NULL;
-        /* auto makes thousands, shape after shape by the same code: fewer and fewer of them. */
+        /* auto makes thousands of allocations, shape after shape by the same code, so that fewer
+         * and fewer of them are tested. */
         for (int64_t n = 0;; n += i == 0 ? 1 : 1 + n / 16) {
             test_fail_allocation(state, n);
             tess_status status = tess_fbcsr_create(ctx, A, &options, &F);

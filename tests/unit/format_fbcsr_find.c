@@ -1,4 +1,4 @@
-/* What SplitOnce finds: planted blocks, the best windows of a line, shapes by price. */
+/* What SplitOnce finds: planted blocks, the best windows of a diagonal, shapes by price. */
 #include <string.h>
 
 #include "format/fbcsr/split.h"
@@ -72,7 +72,7 @@ static tess_matrix *matrix_of(tess_ctx *ctx, const field *G)
     return A;
 }
 
-/* The split and block that hold scalar (row, col): -1 if it is in the rest. */
+/* The split and block that hold scalar (row, col): -1 if it is in the remainder. */
 static int holder_of(const tess_matrix *A, const tess_fbcsr *F, int64_t row, int64_t col,
                      int64_t *block)
 {
@@ -88,7 +88,7 @@ static int holder_of(const tess_matrix *A, const tess_fbcsr *F, int64_t row, int
     return -1;
 }
 
-/* Extracted: all its non-zeros are in one block, and that of its own shape. */
+/* Returns whether a planted block is extracted: all its non-zeros are in one block of its shape. */
 static bool extracted(const tess_matrix *A, const tess_fbcsr *F, const tess_shape *S,
                       const planted *B)
 {
@@ -107,7 +107,8 @@ static bool extracted(const tess_matrix *A, const tess_fbcsr *F, const tess_shap
     return true;
 }
 
-/* Plants as many of each shape, adds noise, extracts at 0.7; the share of blocks extracted. */
+/* Plants `each` blocks of each shape, adds noise and extracts at a fill of 0.7. Returns the share
+ * of the planted blocks that are extracted. */
 static double recovered(tess_ctx *ctx, const char *list, int each, int noise, uint64_t seed)
 {
     field *G = calloc(1, sizeof *G);
@@ -164,7 +165,7 @@ static void planted_blocks_are_recovered(void **state)
     }
 }
 
-/* The most entries that non-overlapping windows can hold, by trying everything. */
+/* The most entries that non-overlapping windows can hold, found by trying all sets of windows. */
 static int64_t brute_force(const tess_fbcsr_sequence *L, int64_t start)
 {
     if (start > L->last)
@@ -287,7 +288,7 @@ static void auto_saves_bytes(void **state)
 {
     static const struct {
         const char *input;
-        double most; /* bytes, of CSR's; 1: nothing is to be found */
+        double most; /* bytes over those of CSR; 1: no blocks to be found */
     } cases[] = {
         {"gen:stencil27:n=8,b=3",
          0.75}, /* 3x3; with 6x3 before it 0.72, but y is walked over twice */

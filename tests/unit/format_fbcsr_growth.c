@@ -15,7 +15,7 @@ void __sanitizer_cov_trace_pc(void)
     blocks_run++;
 }
 
-/* Basic blocks run a non-zero and row while one shape is extracted. */
+/* Basic blocks run while one shape is extracted, per non-zero and row. */
 static double work_of(tess_ctx *ctx, const tess_matrix *A, const char *name)
 {
     const tess_fbcsr_pattern P = tess_fbcsr_pattern_of(A);
@@ -30,9 +30,9 @@ static double work_of(tess_ctx *ctx, const tess_matrix *A, const char *name)
     return (double)blocks_run / (double)(A->blocks + A->rows);
 }
 
-/* Twice the matrix is twice the work, up to 5 %, for every shape of the paper: three doublings.
- * Copies along the diagonal have their diagonals in common, which one copy alone has not, so that
- * there are several from the beginning. */
+/* A matrix of twice the size takes twice the work, up to 5 %, for every shape of the paper, in
+ * three doublings. The matrix is made of copies along the diagonal. Copies share diagonals, so that
+ * even the smallest matrix has several copies. */
 enum { FEWEST = 8 };
 
 static void work_grows_with_the_nonzeros(void **state)

@@ -7,7 +7,7 @@
 
 enum { ROWS = 9, MOST = 14, PLACES = 12 };
 
-/* Drawn candidates of up to ROWS block rows. */
+/* Candidates drawn at random, in up to ROWS block rows. */
 typedef struct drawn {
     tess_shape shape;
     int64_t first, rows, offsets[ROWS + 1];
@@ -20,8 +20,7 @@ static int64_t draw(drawn *D, int64_t bound)
     return tess_random_below(D->seed, D->numbers++, bound);
 }
 
-/* `wide`: blocks as wide as there are places, so that any two that begin less than a height apart
- * overlap. */
+/* `wide`: blocks span all places, so that two overlap when they begin less than a height apart. */
 static drawn draw_candidates(uint64_t seed, bool wide)
 {
     drawn D = {.seed = seed};
@@ -53,7 +52,7 @@ static bool overlap(const drawn *D, int64_t a, int64_t b)
            -places < D->shape.width;
 }
 
-/* The most entries that whole block rows from `row` on can give, taken or left, every way tried. */
+/* The most entries that a choice of whole block rows from `row` on gives. Every choice is tried. */
 static int64_t best_block_rows(const drawn *D, int64_t row)
 {
     if (row >= D->rows)
@@ -64,7 +63,7 @@ static int64_t best_block_rows(const drawn *D, int64_t row)
     return tess_max(left, entries + best_block_rows(D, row + D->shape.height));
 }
 
-/* The most entries of any choice of candidates that do not overlap, every way tried. */
+/* The most entries of any choice of candidates that do not overlap. Every choice is tried. */
 static int64_t best_of_all(const drawn *D, int64_t c, uint8_t *taken)
 {
     if (c == D->offsets[D->rows])
@@ -80,7 +79,7 @@ static int64_t best_of_all(const drawn *D, int64_t c, uint8_t *taken)
     return most;
 }
 
-/* What the library selects: its entries. No two of them overlap. */
+/* The entries of the candidates that the library selects. Checks that no two of them overlap. */
 static int64_t selected(const drawn *D)
 {
     const tess_fbcsr_candidates C = {D->first, D->rows, D->offsets, D->list};

@@ -1,5 +1,5 @@
-/* fbcsr by slices: every entry of the matrix is once where its row and column say, new values
- * arrive, and long rows are cut as the header says. */
+/* fbcsr by slices: every entry is stored once, where its row and column say. New values arrive in
+ * their places. Long rows are cut as the header says. */
 #include <string.h>
 
 #include "format/fbcsr/slices.h"
@@ -34,7 +34,7 @@ typedef struct walk {
     const tess_matrix *A;
     const tess_fbcsr_slices *S;
     uint8_t *seen;  /* entries */
-    int64_t named;  /* values of which the slices said where they are */
+    int64_t named;  /* values whose row and column the slices gave */
     int64_t places; /* before the slice */
     int lanes;      /* of a row of the slice */
     int64_t value;  /* the slice's next 32 */
@@ -118,7 +118,8 @@ static void walk_runs(walk *w, const int32_t *head)
     }
 }
 
-/* Every entry and every scalar is counted once; a run of 3 is called so. */
+/* Checks that every entry and every scalar is counted once, and that a run of 3 is stored as one.
+ */
 static void check_stored(const char *what, const tess_matrix *A, const tess_fbcsr_slices *S)
 {
     tess_fbcsr_stored stored[TESS_FBCSR_STORED];
@@ -197,7 +198,8 @@ static void long_rows_are_cut(void **state)
     }
 }
 
-/* The size foretold is that of the slices: heads, lengths where there are runs, and `bytes`. */
+/* Checks that the predicted size is that of the slices: heads, lengths where there are runs, and
+ * `bytes`. */
 static void check_size(tess_ctx *ctx, const tess_matrix *A, const char *text,
                        const tess_fbcsr_slices *S, double bytes)
 {
@@ -215,14 +217,14 @@ static void check_size(tess_ctx *ctx, const tess_matrix *A, const char *text,
     assert_true((double)size.bytes == bytes);
 }
 
-/* 5 x 3 blocks that 3 x 3 and 2 x 2 cut up are runs of 3 again. */
+/* 5 x 3 blocks, which shapes of 3 x 3 and 2 x 2 cut up, become runs of 3 again. */
 static void layouts_are_small(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
     static const struct {
         const char *input, *shapes;
         int lanes;
-        double most; /* values and columns, in bytes a non-zero */
+        double most; /* values and columns, in bytes per non-zero */
     } cases[] = {
         {"gen:planted:rows=3000,blocks=40,shapes=5x3", "3x3,2x2", 2, 10.2},
         {"gen:planted:rows=3000,blocks=40,shapes=diagonal:32", "diagonal:16", 1, 9.6},
@@ -243,7 +245,7 @@ static void layouts_are_small(void **state)
     }
 }
 
-/* Heights do not matter in slices; lines do where they are not in few, long rows. */
+/* Slices depend on no height. Diagonals pay unless they lie in few, long rows. */
 static void lists_are_chosen_by_the_size_of_slices(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
@@ -275,7 +277,7 @@ static void lists_are_chosen_by_the_size_of_slices(void **state)
     }
 }
 
-/* Rows whose runs are a line of the cache apart wait for each other's x. */
+/* Rows whose runs are one cache line apart wait for each other's x. */
 static void rows_that_read_one_bank_are_priced(void **state)
 {
     enum { ROWS = 2000, WIDTH = 5 };
@@ -297,8 +299,8 @@ static void rows_that_read_one_bank_are_priced(void **state)
     }
 }
 
-/* Blocks of 16 rows whose lengths all differ, those of a pair by one: sorted, 32 rows of a slice
- * are `apart` columns from each other. */
+/* Pairs of blocks of 16 rows. All lengths differ, in a pair by one. When rows are sorted, the 32
+ * rows of a slice are `apart` columns from each other. */
 static tess_matrix *rows_of_blocks(tess_ctx *ctx, int64_t apart)
 {
     enum { BLOCKS = 256, WIDTH = 2, HEIGHT = 16 };

@@ -1,4 +1,5 @@
-/* Interleaved storage: there and back, where a block lies, what is counted, what fails cleanly. */
+/* Interleaved storage: conversion both ways, the place of a block, what is counted, clean failures.
+ */
 #include <string.h>
 
 #include "format/interleaved.h"
@@ -48,7 +49,7 @@ static void blocks_of_a_step_lie_together(void **state)
     assert_memory_equal(I->targets, targets, sizeof targets);
     tess_interleaved_destroy(I);
 
-    /* As they come, two blocks of a row a step. */
+    /* Rows in their own order, two blocks of a row per step. */
     tess_interleaved_options plain = {2, 2, false};
     assert_int_equal(tess_interleaved_create(ctx, A, &plain, &I), TESS_OK);
     const double pairs[] = {1, 0, 2, 3, 0, 0, 4, 0, 5, 6, 0, 0};

@@ -1,4 +1,4 @@
-/* Sliced storage: there and back, where a value lies, what is counted, what fails cleanly. */
+/* Sliced storage: conversion both ways, the place of a value, what is counted, clean failures. */
 #include <string.h>
 
 #include "format/sliced.h"
@@ -20,7 +20,7 @@ static void keeps_what_storages_promise(void **state)
     test_storage_check(state, &storage_calls, 17);
 }
 
-/* One block of 2 x 17, V = 4: the last of five vectors a row has one scalar of the block. */
+/* One block of 2 x 17, V = 4: the last of a row's five vectors has one scalar of the block. */
 static void rows_of_wide_blocks_end_with_zeros(void **state)
 {
     enum { WIDTH = TESS_SLICED_WIDE + 1, VECTORS = TESS_SLICED_WIDE / 4 + 1 };
@@ -102,8 +102,8 @@ static void lines_fall_in_length_inside_a_window(void **state)
     tess_matrix_destroy(A);
 }
 
-/* What a product relies on: each panel has its own range of columns; all rows are in the first and
- * the last one, once or as a cut row; between them only rows with blocks. */
+/* Checks what a product relies on. Each panel has its own range of columns. The first and the last
+ * panel have every row, once or as a cut row. Panels between them have only rows with blocks. */
 static void check_panels(const tess_sliced *S, int64_t block_cols)
 {
     int32_t P = S->options.panels, C = S->options.height;
@@ -145,7 +145,7 @@ static void check_panels(const tess_sliced *S, int64_t block_cols)
     free(seen);
 }
 
-/* Sizes of 1 and 2 blocks have fewer block columns than panels. */
+/* Matrices of 1 and 2 block columns have fewer of them than panels. */
 static void panels_cut_the_columns_and_keep_the_rows(void **state)
 {
     static const int64_t sizes[] = {1, 2, 5, 40};

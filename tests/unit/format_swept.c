@@ -1,4 +1,4 @@
-/* Swept storage: there and back, what a kernel relies on, what fails cleanly. */
+/* Swept storage: conversion both ways, what a kernel relies on, clean failures. */
 #include <string.h>
 
 #include "format/sliced.h"
@@ -58,8 +58,8 @@ static void blocks_lie_by_column_in_steps_of_different_rows(void **state)
     tess_matrix_destroy(A);
 }
 
-/* Every line is in one chunk, which has rows or segments and not too many; a step has no line
- * twice; every block occurs once. */
+/* Checks that every line is in one chunk, that a chunk has rows or segments and not too many, that
+ * a step has no line twice, and that every block occurs once. */
 static void check(const tess_swept *S, int64_t block_cols)
 {
     int64_t found = 0;
@@ -114,7 +114,8 @@ static void lanes_of_a_step_never_share_a_line(void **state)
     }
 }
 
-/* Columns further apart than a word can say are in different steps; an empty panel has none. */
+/* Columns too far apart for the offset that a word holds are in different steps. An empty panel has
+ * no steps. */
 static void distant_columns_are_in_other_panels(void **state)
 {
     tess_ctx *ctx = test_ctx(state);

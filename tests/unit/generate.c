@@ -71,7 +71,7 @@ static void stencils_are_symmetric_and_dominant(void **state)
     }
 }
 
-/* True when D = L L^T exists with a positive diagonal; D is overwritten. */
+/* Returns whether D = L L^T exists with a positive diagonal. Overwrites D. */
 static bool cholesky(double *D, int64_t n)
 {
     for (int64_t j = 0; j < n; j++) {
@@ -108,7 +108,8 @@ static void elasticity_is_symmetric_positive_definite(void **state)
     }
 }
 
-/* A free element resists neither shifts nor (linearised) turns, and everything else. */
+/* A free element has no energy in shifts and (linearised) turns, and positive energy in all other
+ * modes. */
 static void check_element(double thin)
 {
     double K[8][8][3][3], energy[7] = {0}, force[7] = {0};
@@ -178,7 +179,7 @@ static void cdr_of_one_component_is_the_upwind_stencil(void **state)
     tess_ctx *ctx = test_ctx(state);
     tess_matrix *A = generate(ctx, "cdr:n=3,b=1,convection=40,reaction=10");
     double *D = test_dense(A);
-    /* At the centre, w = (0, 0, 20) and h = 1/4: what is below flows in. */
+    /* At the centre, w = (0, 0, 20) and h = 1/4: the flow comes from below. */
     const double *row = D + 13 * 27;
     assert_true(row[12] == -1 && row[14] == -1 && row[10] == -1 && row[16] == -1);
     assert_true(row[4] == -1 - 5 && row[22] == -1 && row[13] == 6 + 5 + 10.0 / 16);
@@ -229,7 +230,7 @@ static void powerlaw_has_its_long_rows_and_a_dominant_diagonal(void **state)
     free(D);
     tess_matrix_destroy(A);
 
-    A = generate(ctx, "powerlaw:rows=7,avg=100,b=2"); /* everything is cut to the width */
+    A = generate(ctx, "powerlaw:rows=7,avg=100,b=2"); /* row lengths are limited by the width */
     assert_int_equal(A->blocks <= 49, 1);
     tess_matrix_destroy(A);
 }
@@ -296,7 +297,7 @@ static void promote_makes_a_block_of_every_entry(void **state)
     free(D);
     tess_matrix_destroy(A);
     tess_matrix_destroy(B);
-    /* Blocks are promoted by their scalars; a rectangular pattern stays rectangular. */
+    /* Every scalar of a block is promoted. A rectangular pattern stays rectangular. */
     A = generate(ctx, "promote:b=2:gen:random:rows=6,cols=5,count=3,r=2,c=3");
     assert_true(A->rows == 24 && A->cols == 30 && A->blocks == 6 * 3 * 6);
     tess_matrix_destroy(A);

@@ -61,7 +61,7 @@ static void planted_blocks_are_all_there(void **state)
     tess_matrix_destroy(A);
 }
 
-/* What is planted is found: each shape its third of the non-zeros. */
+/* Planted blocks are found: each shape has a third of the non-zeros. */
 static void planted_shapes_have_equal_shares(void **state)
 {
     tess_ctx *ctx = test_ctx(state);

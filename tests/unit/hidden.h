@@ -4,7 +4,8 @@
 
 #include "support/support.h"
 
-/* All first unknowns of the groups of b, then all second ones ... ; `rows` is a multiple of b. */
+/* The numbering by fields: all first unknowns of the groups of b, then all second ones, and so on.
+ * `rows` is a multiple of b. */
 static inline int64_t *by_fields(int64_t rows, int32_t b)
 {
     int64_t *perm = malloc((size_t)rows * sizeof *perm), length = rows / b;
@@ -36,7 +37,7 @@ static inline tess_matrix *hide(tess_ctx *ctx, const tess_matrix *A, const int64
     return hidden;
 }
 
-/* Blocks of b x b in A's own numbering. */
+/* The number of b x b blocks in A's own numbering. */
 static inline int64_t natural_blocks(tess_ctx *ctx, const tess_matrix *A, int32_t b)
 {
     const tess_blocking blocking = {b, b};

@@ -78,7 +78,7 @@ static void a_plan_says_what_it_is_and_how_it_was_chosen(void **state)
     assert_true(search.count > 0 && search.chosen < search.count && !search.remembered);
     for (int64_t i = 0; i < search.count; i++) {
         assert_int_equal(tess_plan_get_trial(plan, i, sizeof trial, &trial), TESS_OK);
-        assert_string_equal(trial.state, "untried"); /* nothing is run by an estimate */
+        assert_string_equal(trial.state, "untried"); /* an estimate runs nothing */
         if (i == search.chosen)
             assert_string_equal(trial.format, info.format);
     }
@@ -95,7 +95,7 @@ static void a_plan_says_what_it_is_and_how_it_was_chosen(void **state)
     tess_matrix_destroy(A);
 }
 
-/* What the estimate says, and then what the plan is. */
+/* A plan made with ESTIMATE has the numbers of the estimate. */
 static void an_estimate_is_what_the_plan_becomes(void **state)
 {
     static const char *const devices[] = {"cpu:1", "cpu:2", "ref"};
@@ -137,8 +137,8 @@ static void an_estimate_is_what_the_plan_becomes(void **state)
     }
 }
 
-/* Half storage keeps about half the matrix, fbcsr of a matrix in plain blocks is none: known before
- * and after. */
+/* A plan's memory is known before it is made and afterwards. Half storage keeps about half of the
+ * matrix. There is no fbcsr of a matrix in plain blocks. */
 static void memory_is_known_of_every_plan(void **state)
 {
     tess_ctx *ctx = test_ctx(state);

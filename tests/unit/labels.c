@@ -1,4 +1,5 @@
-/* Numbers say what they are: how a plan was chosen, by whose model, and what bytes are counted. */
+/* Reported numbers say what they are: how a plan was chosen, by which model, and which bytes count.
+ */
 #include <string.h>
 
 #include "plan/model/model.h"
@@ -78,8 +79,8 @@ static void a_stand_in_is_named_wherever_its_times_are(void **state)
     tess_device_close(device);
 }
 
-/* The least that a product must move is the matrix's, what it moves is the format's; a solve counts
- * the latter, so that its share of what the device reads is one. */
+/* The least bytes that a product must move are the matrix's. The bytes that it moves are the
+ * format's. A solve counts the format's bytes, which the device reads. */
 static void bytes_of_the_matrix_and_of_the_format_are_kept_apart(void **state)
 {
     tess_ctx *ctx = test_ctx(state);

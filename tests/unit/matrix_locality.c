@@ -5,7 +5,7 @@
 
 enum { ROWS = 64, BLOCKS = 4096, SAMPLES = 64 };
 
-/* Blocks of rows first .. first + 63 that count: the first 4096. */
+/* The end of the blocks of rows first .. first + 63 that count: at most the first 4096. */
 static int64_t end_of(const tess_matrix *A, int64_t first)
 {
     return tess_min(A->row_offsets[first + ROWS], A->row_offsets[first] + BLOCKS);

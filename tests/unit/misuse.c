@@ -1,4 +1,4 @@
-/* Calls that make no sense: each fails with the right status and a sentence that has the value. */
+/* Wrong calls: each fails with the right status and a sentence that has the wrong value. */
 #include <math.h>
 #include <string.h>
 
@@ -48,7 +48,7 @@ static void b_and_x_of_a_solver_must_not_overlap(void **state)
         tess_result results[2];
         tess_solver *solver;
         if (tess_solver_create(f.plan, specs[i], &solver) != TESS_OK)
-            continue; /* direct where SuiteSparse is not installed */
+            continue; /* complete factors where SuiteSparse is not installed */
         expect(f.ctx, tess_solver_solve(solver, both, both, results), TESS_ERR_ARGUMENT, "overlap");
         expect(f.ctx, tess_solver_solve(solver, both, both + ROWS - 1, results), TESS_ERR_ARGUMENT,
                "overlap");
@@ -56,7 +56,7 @@ static void b_and_x_of_a_solver_must_not_overlap(void **state)
                TESS_ERR_ARGUMENT, "overlap");
         for (int j = 0; j < 4 * ROWS; j++)
             assert_true(both[j] == 1);
-        /* Side by side in one array they do not. */
+        /* Side by side in one array x and y do not overlap. */
         assert_int_equal(
             tess_solver_solve_many(solver, 2, both, 2 * ROWS, both + ROWS, 2 * ROWS, results),
             TESS_OK);
@@ -162,7 +162,7 @@ static void options_tell_their_size(void **state)
     later.later = 1;
     expect(f.ctx, tess_plan_create(f.ctx, f.A, f.device, &later.now, &plan), TESS_ERR_UNSUPPORTED,
            "does not know");
-    /* This version's view of an older caller: what it does not have is 0. */
+    /* This version's view of an older caller's struct: members that it lacks are 0. */
     later_options taken;
     options.size = 0;
     memset(&taken, 1, sizeof taken);

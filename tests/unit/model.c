@@ -65,7 +65,7 @@ static void what_is_irregular_costs_more(void **state)
     assert_true(fabs(lengths - regular - 1e-4) < 1e-9);
     p.far = 1e6;
     const double sizes[] = {1e3, 1e6, 1e7, 1e8, 1e10}, seconds[] = {2, 2, 4, 6, 6};
-    for (size_t i = 0; i < 5; i++) { /* linear in the logarithm between, constant beyond */
+    for (size_t i = 0; i < 5; i++) { /* between linear in the logarithm, beyond constant */
         p.x_bytes = sizes[i];
         double more = tess_model_spmv(model, &p, 1, false) - lengths;
         if (fabs(more - 1e-3 * seconds[i]) > 1e-8)
@@ -75,19 +75,19 @@ static void what_is_irregular_costs_more(void **state)
     p.alone = 1e5;
     assert_true(fabs(tess_model_spmv(model, &p, 1, false) - regular - 4e-4) < 1e-9);
     p.alone = 0;
-    p.longest = 1e5; /* is one device's affair: it does not become shorter with two */
+    p.longest = 1e5; /* one device does the longest row: two devices do it no faster */
     const double mean = p.blocks / p.block_rows;
     assert_true(fabs(tess_model_spmv(model, &p, 1, false) - regular - 2e-5 - 3e-9 * (1e5 - mean)) <
                 1e-12);
     assert_true(tess_model_spmv(model, &p, 2, false) > 0.5 * regular + 2.9e-4);
-    p.longest = mean + 13; /* nothing is cut */
+    p.longest = mean + 13; /* no row is cut */
     assert_true(fabs(tess_model_spmv(model, &p, 1, false) - regular - 3.9e-8) < 1e-12);
-    p.longest = mean; /* rows of one length, as the curves' */
+    p.longest = mean; /* rows of one length, as in the curves */
     assert_true(tess_model_spmv(model, &p, 1, false) == regular);
     p.idle = 1e-5; /* from memory: all of it */
     assert_true(fabs(tess_model_spmv(model, &p, 1, false) - regular - 1e-5) < 1e-12);
     p.idle = 0;
-    model->curves[1].step_seconds = 1e-6; /* a row of `mean` blocks waits so often */
+    model->curves[1].step_seconds = 1e-6; /* per wait; a row of `mean` blocks waits `mean` times */
     assert_true(fabs(tess_model_spmv(model, &p, 1, false) - regular - 1e-6 * mean) < 1e-12);
     p.waits = 0.25; /* four threads share it */
     assert_true(fabs(tess_model_spmv(model, &p, 1, false) - regular - 2.5e-7 * mean) < 1e-12);
@@ -109,7 +109,7 @@ static void symmetric_storage_pays_for_irregular_rows_as_bsr_does(void **state)
     p.changes = 1e5;
     assert_true(regular > 0);
     assert_true(fabs(tess_model_spmv(model, &p, 1, false) - regular - 1e-4) < 1e-9);
-    /* Streams out of step were measured with its own kernels. */
+    /* The extra of streams out of lockstep was measured with bsr's own kernels. */
     const tess_model_extra bsr = {
         .name = "bsr streams=2", .block = 4, .kind = TESS_EXTRA_ALONE, .seconds = 5e-9};
     const tess_model_extra own = {
@@ -122,7 +122,8 @@ static void symmetric_storage_pays_for_irregular_rows_as_bsr_does(void **state)
     tess_model_destroy(model);
 }
 
-/* What is left when other streams have ended is done at the speed of one, if that is slower. */
+/* Rows that are left when other streams have ended are done at the speed of one stream, if that is
+ * slower. */
 static void rows_that_are_left_go_in_one_stream(void **state)
 {
     tess_model *model = example(state);
@@ -149,8 +150,8 @@ static void rows_that_are_left_go_in_one_stream(void **state)
     tess_model_destroy(model);
 }
 
-/* The example's kernel with data from a cache of 32 MB too, three times as fast as the truth; sigma
- * as given. */
+/* The example's model with a curve for data in a cache of 32 MB too, three times as fast as
+ * `truth`, with the given sigma. */
 static tess_model *cached_example(void **state, const char *device, double sigma)
 {
     tess_model *model = example(state);
@@ -180,7 +181,7 @@ static void between_cache_and_memory_nothing_jumps(void **state)
             fail_msg("%g bytes: %g s after %g s", bytes, seconds, before);
         before = seconds;
     }
-    before = INFINITY; /* the smallest take no longer than small ones */
+    before = INFINITY; /* the smallest products take no longer than small ones */
     for (bytes = 1e6; bytes > 1; bytes /= 1.1) {
         double seconds = seconds_of(model, bytes, bytes);
         assert_true(seconds <= before && seconds > 0);
@@ -220,7 +221,8 @@ static void a_gpus_cache_keeps_nothing_of_more_than_itself(void **state)
     assert_true(seconds_of(model, 2e7, full) == out);
     double half = seconds_of(model, 2e7, 0.98 * full);
     assert_true(in < half && half < out);
-    /* From memory a start is paid too: half of the bytes take more than half of the time. */
+    /* From memory the start of a launch counts too: half of the bytes take more than half of the
+     * time. */
     assert_true(seconds_of(model, 1e7, 1e12) > 0.5 * out);
     tess_model_destroy(model);
 }
@@ -250,7 +252,7 @@ static void an_iteration_in_one_launch_has_a_curve_of_its_own(void **state)
     tess_model_curve once = {.name = TESS_MODEL_AT_ONCE, .cached = true, .row_bytes = 1000};
     once.average = once.best = truth;
     p.block_rows = 2500;
-    p.at_once = true; /* but nothing is known of it */
+    p.at_once = true; /* but the model has no curve for it */
     assert_true(tess_model_iteration(model, &p, 1, NULL, false, &before));
     assert_int_equal(tess_model_add_curve(model, &once), TESS_OK);
     assert_true(tess_model_iteration(model, &p, 1, NULL, false, &after));
@@ -264,7 +266,7 @@ static void an_iteration_in_one_launch_has_a_curve_of_its_own(void **state)
     tess_model_destroy(model);
 }
 
-/* Passes of the iteration; the product is the same whatever curves of passes there are. */
+/* The time of an iteration's passes. Curves of passes do not change the time of the product. */
 static double passes_of(const tess_model *model, const tess_model_problem *p)
 {
     tess_iteration it;
@@ -272,7 +274,8 @@ static double passes_of(const tess_model *model, const tess_model_problem *p)
     return it.seconds - it.spmv;
 }
 
-/* Beside a matrix in the cache, beside one that streams, and the mean where a part of it stays. */
+/* Passes have a curve beside a matrix in the cache and one beside a matrix from memory. Where a
+ * part of the matrix stays in the cache, the time is between the two. */
 static void passes_depend_on_where_the_matrix_comes_from(void **state)
 {
     tess_model *model = cached_example(state, "cuda, test", 0.8);

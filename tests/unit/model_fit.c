@@ -1,4 +1,4 @@
-/* The model: the fit finds what made the data, and a file keeps what was found. */
+/* The model: the fit finds the curve from which the data were made, and a file keeps the model. */
 #include <math.h>
 #include <unistd.h>
 
@@ -71,7 +71,7 @@ static void data_that_say_nothing_are_refused(void **state)
         tess_sigmoid_fit((double[]){1e3, 1e4, 1e6}, (double[]){1, NAN, 2}, 3, false, &fit));
 }
 
-/* Samples of a class whose rows wait for themselves, in the cache, out of it and between. */
+/* Samples of a class whose rows wait for loads, in the cache, from memory and between. */
 static void a_model_survives_its_file(void **state)
 {
     char path[] = "/tmp/tessera-model-XXXXXX";
@@ -104,7 +104,7 @@ static void a_model_survives_its_file(void **state)
                         sizeof back->curves[1].sizes);
     tess_model_destroy(back);
 
-    /* Another block size is put beside what there is, the same one in its place. */
+    /* Curves of another block size are added, those of the same block size are replaced. */
     tess_model *part;
     tess_model_curve eight = {.name = "k", .block = 8, .average = truth, .best = truth};
     assert_int_equal(tess_model_create(ctx, "other", &part), TESS_OK);
@@ -115,7 +115,7 @@ static void a_model_survives_its_file(void **state)
     assert_int_equal(tess_model_read_file(ctx, path, "other", &back), TESS_OK);
     assert_true(back->curve_count == 3 && back->extra_count == 1);
     tess_model_destroy(back);
-    /* Some classes of a block size in the place of the same ones only. */
+    /* Some classes of a block size replace only the same classes. */
     snprintf(part->curves[0].name, sizeof part->curves[0].name, "another");
     part->partial = true;
     for (int i = 0; i < 2; i++)

@@ -5,7 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Every entry of C is within rounding of the dense sum, and nothing else is stored. */
+/* Checks that every entry of C is within rounding of the dense sum, and that no other block is
+ * stored. */
 static void check_product(const char *what, const tess_matrix *A, const tess_matrix *B,
                           const tess_matrix *C)
 {
@@ -64,8 +65,8 @@ static void one_case(void **state, uint64_t seed)
     tess_matrix_destroy(other);
 }
 
-/* Columns in every 64-bit word of several summaries, rows of one block and rows of hundreds, and
- * more of them than the buffer of the first walk has room for. */
+/* Columns fall into every 64-bit word of several summaries. Rows have one block or hundreds, and
+ * more blocks in all than the first walk's buffer holds. */
 static void long_rows_of_scattered_columns_are_complete(void **state)
 {
     static const char *const specs[] = {"random:rows=20000,avg=3,seed=3",
@@ -111,8 +112,8 @@ static void long_rows_of_scattered_columns_are_complete(void **state)
     }
 }
 
-/* Patterns and values in one walk are those of two walks, to the bit. In an order of their own they
- * are the same numbers. */
+/* One walk gives the pattern and values of two walks, to the bit. In the walk's own order of
+ * columns the values are the same. */
 static void one_walk_gives_what_two_give(void **state)
 {
     static const char *const specs[] = {"random:rows=3000,avg=5,seed=4",

@@ -1,5 +1,4 @@
-/* Vectors in NumPy's .npy files: what is written is as NumPy describes it, what is read is checked.
- */
+/* Vectors in NumPy's .npy files: written as NumPy describes the format, and checked when read. */
 #include "unit/files.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
-/* A caller who uses OpenMP loses nothing: its number of threads is ours, and inside its parallel
- * regions a call keeps to the thread that makes it. */
+/* A caller who uses OpenMP: the library uses OpenMP's number of threads, and a call inside a
+ * parallel region runs on the calling thread alone. */
 #include "support/support.h"
 
 #include <omp.h>
@@ -52,10 +52,11 @@ static void note_place(void *arg, int share)
 {
     cpu_set_t *places = arg;
     sched_getaffinity(0, sizeof *places, &places[share]);
-    usleep(20000); /* the caller leaves the other share to its thread */
+    usleep(20000); /* so that the other share is left to the other thread */
 }
 
-/* Bound to one processor, the caller's thread would hand it on to ours. */
+/* A caller's thread that is bound to one processor would pass its binding on to the library's
+ * threads. */
 static void threads_of_a_bound_caller_have_places_of_their_own(void **state)
 {
     cpu_set_t places[2];

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* A square matrix of random pattern, block size and type; its last block may be padded. */
+/* A square matrix of random pattern, block size and type. Its last block may be padded. */
 static tess_matrix *draw(tess_ctx *ctx, uint64_t seed)
 {
     static const test_pattern patterns[] = {TEST_DIAGONAL,  TEST_BANDED,     TEST_RANDOM,
@@ -22,7 +22,8 @@ static tess_matrix *draw(tess_ctx *ctx, uint64_t seed)
     return test_matrix(ctx, TEST_BANDED, 20, b, b, TESS_F64, seed);
 }
 
-/* Whether this kind can be made here; what is missing is named. */
+/* Returns whether a partition of this kind can be made here. If not, checks that the message names
+ * what is missing. */
 static bool available(tess_ctx *ctx, int kind)
 {
     const int32_t columns[] = {0, 1, 0, 1};
@@ -45,7 +46,7 @@ static bool available(tess_ctx *ctx, int kind)
     return status == TESS_OK;
 }
 
-/* One part's numbers, by looking at every block for every column. */
+/* Checks one part's numbers by looking at every block for every column. */
 static void check_part(const tess_matrix *A, const tess_partition *p, int part, const char *what)
 {
     const tess_partition_part *mine = &p->parts[part];
@@ -158,7 +159,7 @@ static double row_bytes(const tess_matrix *A, int64_t i)
            tess_partition_row_bytes(A);
 }
 
-/* No partition into ranges can promise more than to miss a share by one row. */
+/* Ranges of rows can miss an equal share of the bytes by one row, and by no more. */
 static void contiguous_ranges_have_equal_bytes(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
@@ -186,7 +187,8 @@ static void contiguous_ranges_have_equal_bytes(void **state)
     }
 }
 
-/* Rows of 1, 3, 1, 2, 3 and 2 blocks: by length 1 4 | 3 5 | 0 2, dealt to parts 0 and 1. */
+/* Rows of 1, 3, 1, 2, 3 and 2 blocks. By length they are 1 4 | 3 5 | 0 2, dealt to parts 0 and 1.
+ */
 static void cyclic_deals_rows_by_length(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
@@ -206,8 +208,8 @@ static void cyclic_deals_rows_by_length(void **state)
     tess_matrix_destroy(A);
 }
 
-/* A cube cut into boxes has less surface than one cut into slabs, and rows dealt out have the most.
- */
+/* A cube cut into boxes has less surface than a cube cut into slabs. Rows dealt out one by one have
+ * the most. */
 static void graphs_are_cut_where_little_is_coupled(void **state)
 {
     tess_ctx *ctx = test_ctx(state);

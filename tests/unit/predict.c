@@ -29,10 +29,10 @@ static void kernels_come_fastest_first_and_best_is_no_slower(void **state)
         const tess_predicted_kernel *k = &p->kernels[i];
         assert_true(k->bytes > 0);
         assert_true(k->best_seconds <= k->seconds * (1 + 1e-12));
-        if (i > 0 && k->seconds > 0 && !p->stand_in) { /* what the model does not know comes last */
+        if (i > 0 && k->seconds > 0 && !p->stand_in) { /* unknown to the model: last */
             const tess_predicted_kernel *before = &p->kernels[i - 1];
-            /* The first is a plan's choice: one of a format that is doubted may be a little ahead.
-             */
+            /* The first kernel is a plan's choice. A kernel of a doubted format may be a little
+             * faster. */
             assert_true(before->seconds > 0);
             assert_true(k->seconds >= (i > 1 ? 1 : 0.9) * before->seconds);
         }
@@ -190,7 +190,7 @@ static void no_allocation_failure_leaks(void **state)
     tess_matrix_destroy(A);
 }
 
-/* The halo is that of the partition, message for message; eq. 11's volumes stand beside it. */
+/* The halo has the partition's messages. The volumes of eq. 11 are reported too. */
 static void several_devices_receive_their_real_halo(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
@@ -233,7 +233,8 @@ static void several_devices_receive_their_real_halo(void **state)
     }
 }
 
-/* Slabs of a cube keep their halo, whatever their thickness: so do matrices added behind. */
+/* A slab of a cube has the same halo at any thickness, so that copies of the matrix added behind it
+ * keep theirs. */
 static void weak_scaling_keeps_the_work_of_a_device(void **state)
 {
     tess_prediction *p = predict(state, "stencil7:n=16,b=2", 4);

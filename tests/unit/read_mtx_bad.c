@@ -175,7 +175,7 @@ static void damaged_gzip_is_refused(void **state)
               ":63: bytes that are not gzip follow the compressed data");
     put_file(path, bytes, 12);
     check_bad(state, path, TESS_ERR_FORMAT, ":1: the gzip data ends early");
-    for (size_t cut = 2; cut < size; cut++) { /* any truncation: an error, nothing worse */
+    for (size_t cut = 2; cut < size; cut++) { /* any truncation is an error */
         tess_matrix *A = NULL;
         put_file(path, bytes, cut);
         assert_int_equal(tess_matrix_read(test_ctx(state), path, &A), TESS_ERR_FORMAT);

@@ -211,7 +211,7 @@ static void update_names_an_entry_outside_and_leaves_the_rest(void **state)
     assert_int_equal(tess_matrix_update(ctx, B, B), TESS_ERR_ARGUMENT);
     tess_matrix_destroy(C);
 
-    /* Fewer entries: what is not given is 0. */
+    /* Fewer entries: places that are not given become 0. */
     assert_int_equal(
         tess_matrix_from_csr(ctx, TESS_F64, 4, 4, fewer, first, others, TESS_OWNERSHIP_BORROW, &C),
         TESS_OK);
@@ -229,7 +229,7 @@ static void update_names_an_entry_outside_and_leaves_the_rest(void **state)
 static void statistics_by_hand(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
-    /* 5 x 5 in blocks of 2: rows of 3, 0 and 1 blocks; 9 and 99 are the entries that count. */
+    /* 5 x 5 in blocks of 2: rows of 3, 0 and 1 blocks. 9 and 99 are entries inside the matrix. */
     const int64_t offsets[] = {0, 3, 3, 4};
     const int32_t columns[] = {0, 1, 2, 0};
     double values[16] = {9, 0, 0, 99, 0, 1, 0, 0, 1, 1, 0, 0, 1, 0, 1, 0};

@@ -83,7 +83,8 @@ static void spmv_beta_zero_ignores_nan_in_y(void **state)
 
 static void spmv_reads_nothing_beyond_x_and_writes_nothing_beyond_y(void **state)
 {
-    /* Blocks of 2 x 3 and 33 x 64 are ragged here: their padding must not meet the NaN behind x. */
+    /* Blocks of 2 x 3 and 33 x 64 are ragged here: their padding must not be multiplied by the NaN
+     * behind x. */
     for (size_t s = 0; s < SHAPES; s++) {
         fixture f = open_fixture(state, shapes[s][0], shapes[s][1], TESS_F64);
         const double x[] = {1, 2, 3, 4, NAN, NAN}, left[] = {1, 1, 1, 1, 1, NAN};

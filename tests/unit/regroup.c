@@ -11,7 +11,7 @@ static tess_regrouping *detect(tess_ctx *ctx, const tess_matrix *A)
     return R;
 }
 
-/* Every unknown once. */
+/* Checks that the order has every unknown once. */
 static void check_order(const tess_regrouping *R, int64_t rows)
 {
     bool *seen = calloc((size_t)rows, sizeof *seen);
@@ -23,7 +23,7 @@ static void check_order(const tess_regrouping *R, int64_t rows)
     free(seen);
 }
 
-/* What the order makes is what was counted. */
+/* Checks that the order gives as many blocks as were counted. */
 static void check_count(tess_ctx *ctx, const tess_matrix *A, const tess_regrouping *R)
 {
     tess_matrix *B;
@@ -58,7 +58,7 @@ static void fields_are_found_and_interleaved(void **state)
     }
 }
 
-/* Full blocks, and blocks of which entries are missing, numbered by chance. */
+/* Full blocks and blocks with missing entries, in a random numbering. */
 static void scattered_unknowns_find_each_other(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
@@ -68,7 +68,7 @@ static void scattered_unknowns_find_each_other(void **state)
         tess_matrix *A, *S;
         snprintf(input, sizeof input, "gen:stencil27:n=6,b=%d", (int)b);
         assert_int_equal(tess_matrix_generate(ctx, input, &A, NULL), TESS_OK);
-        for (int64_t k = 0; k < tess_matrix_stored(A); k++) /* up to 6 % of the entries go */
+        for (int64_t k = 0; k < tess_matrix_stored(A); k++) /* removes up to 6 % of the entries */
             if (tess_random_below(seed, (uint64_t)k, 100) < (int64_t)(seed % 4) * 2)
                 tess_put(A->values, A->type, k, 0);
         assert_int_equal(tess_matrix_to_csr(ctx, A, TESS_ZEROS_DROP, &S), TESS_OK);
@@ -91,7 +91,7 @@ static void scattered_unknowns_find_each_other(void **state)
     }
 }
 
-/* Without their diagonals equal rows do not have each other's columns. */
+/* Without diagonal blocks the rows of a group do not have each other's columns. */
 static void equal_rows_are_found_without_a_diagonal(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
@@ -130,7 +130,7 @@ static void nothing_is_found_where_there_is_nothing(void **state)
         tess_regrouping_destroy(R);
         tess_matrix_destroy(A);
     }
-    for (int p = 0; p <= TEST_TALL; p++) { /* whatever is there: an order, or none */
+    for (int p = 0; p <= TEST_TALL; p++) { /* any pattern gives an order or none */
         tess_matrix *A = test_matrix(ctx, (test_pattern)p, 30, 1, 1, TESS_F64, 7);
         tess_regrouping *R = detect(ctx, A);
         if (R->order) {

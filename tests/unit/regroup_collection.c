@@ -1,5 +1,5 @@
-/* Real matrices with natural blocks, numbered by fields and by chance: the blocks are found again.
- */
+/* Real matrices with natural blocks, in a numbering by fields and in a random one: the blocks are
+ * found again. */
 #include "hidden.h"
 
 #include "matrix/detect/regroup.h"
@@ -23,8 +23,8 @@ static tess_matrix *read(tess_ctx *ctx, const char *file)
     return A;
 }
 
-/* Whether natural blocks would pay with the permutation that finds them; of short rows they do not.
- */
+/* Returns whether natural blocks would pay with the permutation that finds them. In short rows they
+ * do not. */
 static bool pays(const tess_matrix *A, int32_t b, int64_t blocks)
 {
     const double rows = (double)A->rows, csr = 12 * (double)A->blocks + 20 * rows;
@@ -48,8 +48,8 @@ static void check_plan(tess_ctx *ctx, const tess_matrix *hidden, const char *fil
     tess_device_close(device);
 }
 
-/* At most as many blocks as 95 % of the natural ones would be 100 % of, of whatever size was found.
- * By fields it moves no more than the natural blocks with the passes of fields. */
+/* Returns whether the blocks found, of any size, are at most the natural ones over 0.95. Numbered
+ * by fields, a product moves no more than natural blocks with the passes of fields. */
 static bool found_again(tess_ctx *ctx, const tess_matrix *A, const char *file, int32_t b,
                         const int64_t *perm, tess_passes passes)
 {

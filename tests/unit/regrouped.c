@@ -11,12 +11,13 @@
 
 enum { CASES = 24 };
 
-/* A matrix whose blocks are hidden, drawn by its seed: blocks of 2 to 16, f64 and f32, by fields or
- * by chance, full or with gaps, with and without empty rows, a multiple of the block or not. */
+/* A matrix whose blocks are hidden, drawn by its seed: blocks of 2 to 16, f64 or f32, numbered by
+ * fields or at random, full or with gaps, with or without empty rows, its rows a multiple of the
+ * block size or not. */
 typedef struct hidden_case {
     int32_t block;
     bool fields;
-    int64_t gaps; /* entries that are missing in a block, in percent */
+    int64_t gaps; /* percent of a block's entries that are missing */
     tess_matrix *A;
 } hidden_case;
 
@@ -84,7 +85,7 @@ static tess_plan *plan_of(tess_ctx *ctx, const tess_matrix *A, tess_device *devi
     return plan;
 }
 
-/* y = alpha A x + beta y and with A^T; a NaN in y does not matter where beta is 0. */
+/* Checks y = alpha A x + beta y, with A and with A^T. With beta = 0 a NaN in y does not matter. */
 static void check_vectors(tess_plan *plan, const tess_matrix *A, const tess_matrix *T,
                           const char *what)
 {
@@ -111,7 +112,7 @@ static void *column(const tess_matrix *A, const void *X, bool columns, int64_t l
     return x;
 }
 
-/* Gaps between vectors are left as they are. */
+/* Checks products with several vectors. Gaps between vectors keep their values. */
 static void check_several(tess_plan *plan, const tess_matrix *A, const char *what, uint64_t seed)
 {
     for (int columns = 0; columns < 2; columns++) {
@@ -138,7 +139,7 @@ static void check_several(tess_plan *plan, const tess_matrix *A, const char *wha
     }
 }
 
-/* w is y, x, or neither. */
+/* Checks products with a dot product by w, which is y, x, or another vector. */
 static void check_dots(tess_plan *plan, const tess_matrix *A, const char *what)
 {
     for (int which = 0; which < 4; which++)
@@ -171,7 +172,7 @@ static void check_products(tess_plan *plan, const tess_matrix *A, const char *wh
     tess_matrix_destroy(T);
 }
 
-/* At least 95 % of the blocks: at most as many as the natural ones over 0.95 would take. */
+/* Checks that there are at most as many blocks as the natural ones over 0.95. */
 static void check_found(tess_plan *plan, const hidden_case *h, const char *what)
 {
     tess_plan_info info;
@@ -206,7 +207,7 @@ static void products_are_those_of_the_caller(void **state)
     }
 }
 
-/* A's own blocks stay the layout of values that the caller sees. */
+/* The caller's values keep the layout of A's own blocks. */
 static void blocked_matrices_are_regrouped_too(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
@@ -233,7 +234,7 @@ static void blocked_matrices_are_regrouped_too(void **state)
     tess_device_close(device);
 }
 
-/* Groups that follow each other need no permutation. */
+/* Groups of adjacent unknowns need no permutation. */
 static void natural_blocks_stay_where_they_are(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
@@ -298,7 +299,7 @@ static void failing_allocations_leave_nothing_behind(void **state)
     do
         status = tess_plan_update_values(plan, A->values);
     while (test_sweep_goes_on(&sweep, status));
-    /* Buffers for several vectors are made at their first product, and kept. */
+    /* Buffers for several vectors are allocated in the first such product, and kept. */
     for (int64_t n = 0; n < 100; n++) {
         test_fail_allocation(state, n);
         status = tess_spmm(plan, 3, TESS_ORDER_ROW_MAJOR, 1, X, 3, 0, Y, 3);

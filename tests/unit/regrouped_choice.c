@@ -1,4 +1,5 @@
-/* Whether a plan permutes inside: asked for, refused, or by itself. */
+/* When a plan permutes inside: because it is asked to, never because it is told not to, or by its
+ * own choice. */
 #include "hidden.h"
 
 #include <string.h>
@@ -45,8 +46,9 @@ static void count_lines(void *user, const char *line)
     *(int *)user += strstr(line, "regroup: ") != NULL && strstr(line, ": tried") != NULL;
 }
 
-/* A plan that may measure tries what is predicted to pay, one that only estimates does not. The
- * pattern is random: a stencil's diagonals or its symmetry could make A as it is as cheap. */
+/* A plan that may measure tries a regrouping that is predicted to pay. A plan that only estimates
+ * does not. The pattern is random, because a stencil's diagonals or its symmetry could make A as
+ * cheap without a regrouping. */
 static void fields_are_tried_automatically(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
@@ -87,12 +89,12 @@ static void fields_are_tried_automatically(void **state)
     tess_device_close(device);
 }
 
-/* A scalar stencil of the same size has nothing that a glance would find. */
+/* A scalar stencil of the same size has no groups that a glance would find. */
 static void a_glance_says_no_where_there_is_nothing(void **state)
 {
     static const struct {
         const char *input;
-        int32_t fields; /* 0: as it is */
+        int32_t fields; /* 0: not hidden */
         bool promising;
     } cases[] = {{"gen:stencil27:n=20,b=1", 0, false},
                  {"gen:stencil7:n=20,b=1", 0, false},

@@ -1,4 +1,4 @@
-/* Models of devices that were never calibrated, and of block sizes that were not. */
+/* Models of devices, and of block sizes, that were never calibrated. */
 #include <unistd.h>
 
 #include "plan/model/file.h"
@@ -37,6 +37,22 @@ static void an_unknown_gpu_has_mu_by_its_threads_and_nu_by_its_memory(void **sta
     tess_model_destroy(model);
 }
 
+/* Eq. 4 on the paper's own GPU: the GTX280's 30 multiprocessors hold 1024 threads each, and Figure
+ * 5 has mu = 17.9 and sigma = 1.5. The GPU that stands in follows eq. 4 and 5 with other threads.
+ */
+static void the_papers_gpu_has_the_papers_mu(void **state)
+{
+    tess_device gtx280 = {.gpu_threads = 30 * 1024};
+    tess_model *model = of_gpu(state);
+    tess_sigmoid *average = &model->curves[0].average;
+    average->mu = log2(8 * model->gpu_threads);
+    average->sigma = (average->mu - log2(model->gpu_threads)) / 2;
+    tess_model_stand_in(model, &gtx280);
+    assert_true(fabs(average->mu - 17.9) < 0.05);
+    assert_true(fabs(average->sigma - 1.5) < 0.05);
+    tess_model_destroy(model);
+}
+
 static void what_a_driver_does_not_say_changes_nothing(void **state)
 {
     tess_device device = {.model = "cuda, unknown, 0 SMs"};
@@ -58,7 +74,8 @@ static void a_cpu_goes_with_its_threads(void **state)
     tess_model_destroy(model);
 }
 
-/* Copies pass neither the memory nor the cache of the device. */
+/* Copies between host and device use neither the device's memory speed nor its cache's: the scale
+ * leaves them as they are. */
 static void a_scale_divides_times_where_it_was_measured(void **state)
 {
     tess_model *model = of_gpu(state);
@@ -78,8 +95,8 @@ static void a_scale_divides_times_where_it_was_measured(void **state)
     tess_model_destroy(model);
 }
 
-/* The first search says how far the stand-in is off, later ones half of it; what has a model of its
- * own learns nothing. */
+/* The first search sets the stand-in's scale, and later ones correct it by half (in the logarithm).
+ * A device with a model of its own learns nothing. */
 static void a_search_scales_a_stand_in(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
@@ -92,13 +109,13 @@ static void a_search_scales_a_stand_in(void **state)
     tess_model_learn(&device, A, &candidate, 3e-3);
     assert_true(model->scale.memory == 1 && model->scale.cache == 1);
     model->stand_in = true;
-    tess_model_learn(&device, A, &candidate, 3e-3); /* nothing is known of a cache: from memory */
+    tess_model_learn(&device, A, &candidate, 3e-3); /* no cache is known: from memory */
     assert_true(fabs(model->scale.memory * 3 - 1) < 1e-12 && model->scale.cache == 1);
     tess_model_learn(&device, A, &candidate, 4e-3);
     assert_true(fabs(model->scale.memory * 6 - 1) < 1e-12);
     tess_model_learn(&device, A, &candidate, 1.02e-3); /* as good as a model is */
     assert_true(fabs(model->scale.memory * 6 - 1) < 1e-12);
-    tess_model_learn(&device, A, &candidate, 1); /* something else ran */
+    tess_model_learn(&device, A, &candidate, 1); /* off by too much: another process ran */
     assert_true(fabs(model->scale.memory * 6 - 1) < 1e-12);
     tess_model_destroy(model);
     tess_matrix_destroy(A);
@@ -121,7 +138,7 @@ static tess_model *of_sizes(void **state)
     assert_int_equal(tess_model_create(test_ctx(state), "cuda, test", &model), TESS_OK);
     add(model, "even", 8, 40, 12, 0.01); /* as fast at every block size */
     add(model, "even", 16, 40, 12, 0.01);
-    add(model, "power", 8, 48, 12, 0.01); /* good at powers of two: 8, not 12 */
+    add(model, "power", 8, 48, 12, 0.01); /* fast at powers of two: 8, not 12 */
     add(model, "power", 12, 24, 12, 0.01);
     add(model, "power", 16, 48, 12, 0.01);
     return model;
@@ -139,12 +156,12 @@ static void between_two_block_sizes_times_are_interpolated(void **state)
     assert_true(eight < nine && nine < twelve);
     double at = log(9.0 / 8) / log(12.0 / 8);
     assert_true(fabs(log(nine / eight) - at * log(twelve / eight)) < 1e-9);
-    load.block = 64; /* beyond the last: as the last */
+    load.block = 64; /* beyond the last block size: as at the last */
     assert_true(fabs(tess_model_seconds(model, &load, false) / eight - 1) < 1e-9);
     tess_model_destroy(model);
 }
 
-/* What an estimate compares: at b = 9 "power" may be as slow as at 12. */
+/* The times that an estimate compares: at b = 9 "power" may be as slow as at 12. */
 static void a_class_is_doubted_as_far_as_its_neighbours_differ(void **state)
 {
     tess_model *model = of_sizes(state);
@@ -162,8 +179,8 @@ static void a_class_is_doubted_as_far_as_its_neighbours_differ(void **state)
     tess_model_destroy(model);
 }
 
-/* Of a kernel whose speed goes by steps neighbours say little: where it was not measured it must be
- * clearly ahead. */
+/* The speed of an unsteady kernel goes by steps, so that neighbouring block sizes say little. Where
+ * it was not measured it must be clearly ahead. */
 static void unsteady_kernels_are_doubted_between_block_sizes(void **state)
 {
     tess_model *model = of_sizes(state);
@@ -202,7 +219,7 @@ static void no_product_is_faster_than_reading(void **state)
     add(model, TESS_MODEL_READING, 0, 50, 12, 0.01);
     double capped = tess_model_seconds(model, &load, false);
     assert_true(capped > believed && fabs(capped * 50 - 1) < 1e-6);
-    load.name = "power"; /* slower than that: as it was */
+    load.name = "power"; /* "power" is slower than the limit: its time stays */
     assert_true(fabs(tess_model_seconds(model, &load, false) * 48 - 1) < 1e-6);
     tess_model_destroy(model);
 }
@@ -224,7 +241,7 @@ static void a_scale_is_kept_and_found_again(void **state)
                      TESS_OK);
     scale = tess_model_read_scale(ctx, path, "cpu, x");
     assert_true(scale.memory == 0.25 && scale.cache == 0.5);
-    tess_model *model = NULL; /* a scale is no model */
+    tess_model *model = NULL; /* a file with only a scale holds no model */
     assert_int_equal(tess_model_read_file(ctx, path, "cpu, x", &model), TESS_OK);
     assert_null(model);
     unlink(path);
@@ -234,6 +251,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_unknown_gpu_has_mu_by_its_threads_and_nu_by_its_memory),
+        cmocka_unit_test(the_papers_gpu_has_the_papers_mu),
         cmocka_unit_test(what_a_driver_does_not_say_changes_nothing),
         cmocka_unit_test(a_cpu_goes_with_its_threads),
         cmocka_unit_test(a_scale_divides_times_where_it_was_measured),

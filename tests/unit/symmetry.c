@@ -66,7 +66,7 @@ static void kinds_of_symmetry_are_told_apart(void **state)
     }
 }
 
-/* The values do not care how they are cut; the pattern then includes what pads the blocks. */
+/* Symmetry of values does not depend on the blocks. The pattern includes the blocks' padding. */
 static void symmetry_is_that_of_the_scalars_whatever_the_blocks(void **state)
 {
     tess_ctx *ctx = test_ctx(state);

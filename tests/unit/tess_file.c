@@ -1,9 +1,9 @@
-/* .tess files: damage anywhere is found, lies about sizes allocate nothing. */
+/* .tess files: damage anywhere is found, and wrong sizes in a header allocate no memory. */
 #include "unit/files.h"
 
 #include "matrix/io/tess_file.h"
 
-/* A small file's bytes; free() them. */
+/* Returns the bytes of a small file. The caller frees them with free(). */
 static unsigned char *sample(tess_ctx *ctx, const char *path, size_t *size)
 {
     tess_matrix *A = test_matrix(ctx, TEST_RAGGED, 5, 3, 2, TESS_F64, 1);
@@ -23,7 +23,7 @@ static void flipping_any_byte_is_found(void **state)
     tess_file_header header;
     memcpy(&header, bytes, sizeof header);
     for (size_t i = 0; i < size; i++) {
-        /* Zeros between sections carry nothing and are not checked. */
+        /* Zeros between sections are padding and are not checked. */
         int64_t at = (int64_t)i;
         bool gap = i >= TESS_FILE_HEADER;
         for (int s = 0; s < 3; s++)

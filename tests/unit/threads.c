@@ -1,4 +1,5 @@
-/* The context's threads: every share once, whoever calls and whenever; forks; products at once. */
+/* The context's threads: every share is done once, whichever thread calls; forks; simultaneous
+ * products. */
 #include "support/support.h"
 
 #include <pthread.h>
@@ -115,7 +116,7 @@ static void two_threads_may_call_with_one_context(void **state)
     }
 }
 
-/* The number of different threads that did the shares: each waits for the others for a while. */
+/* Counts the threads that do the shares. Each share waits a while for the others. */
 typedef struct meeting {
     int64_t here;
 } meeting;
@@ -131,7 +132,7 @@ static void meet(void *arg, int share)
 
 static bool three_meet(tess_ctx *ctx)
 {
-    /* A thread may be late, its share then done by the caller: not always. */
+    /* When a thread is late, the caller does its share, but that does not happen every time. */
     const double start = tess_seconds();
     meeting m = {0};
     tess_parallel(ctx, 3, meet, &m);
@@ -143,7 +144,7 @@ static void shares_run_at_the_same_time(void **state)
     assert_true(three_meet(test_ctx(state)));
 }
 
-/* In a child: all that the parent could do, with threads of its own. */
+/* In a child process: all that the parent can do, with threads of its own. */
 static int work_in_child(tess_ctx *ctx, tess_plan *plan, const void *x, const void *expected)
 {
     const int64_t rows = plan->matrix->rows;
@@ -160,7 +161,7 @@ static int work_in_child(tess_ctx *ctx, tess_plan *plan, const void *x, const vo
     return 0;
 }
 
-/* Forks, and fails unless the child's work gives 0; the child of a child too. */
+/* Forks, and fails unless the work of the child, and of the child's child, gives 0. */
 static void check_child(tess_ctx *ctx, tess_plan *plan, const void *x, const void *expected,
                         int generations)
 {
@@ -248,11 +249,11 @@ static void the_default_is_what_the_environment_says(void **state)
     free(kept);
 }
 
-/* ---- Products at once ---- */
+/* ---- Simultaneous products ---- */
 
 enum { VECTORS = 2, PRODUCTS = 40 };
 
-/* One caller: its products with x must give what they gave alone. */
+/* One caller: its products with x must give the same results as without other callers. */
 typedef struct caller {
     tess_plan *plan;
     const double *x;

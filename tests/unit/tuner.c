@@ -1,4 +1,4 @@
-/* The search over candidates, on a device whose kernels take as long as they are told to. */
+/* The search over candidates, on a fake device whose kernels take given times. */
 
 #include "unit/tuner_fake.h"
 
@@ -88,7 +88,7 @@ static void who_comes_when_the_budget_is_used_up_wins_only_clearly(void **state)
     assert_int_equal(plan->search->spmvs, f.fake.products);
     assert_in_range(plan->search->spmvs, 50, 60);
     tess_plan_destroy(plan);
-    /* Where the clock is the host's, more clearly. */
+    /* With the host's clock the lead must be larger. */
     tess_backend beside = fake_backend;
     beside.asynchronous = false;
     f.device.backend = &beside;
@@ -107,7 +107,7 @@ static void slight_leads_leave_room_to_look_at_the_others(void **state)
     f.fake.kernels[6].seconds = 0.93 * 0.88;
     open_fixture(&f, state, large);
     assert_string_equal(choice_within_budget(&f), "k6");
-    /* With room for duels a hundredth is enough. */
+    /* When the budget allows duels, a lead of a hundredth is enough. */
     f.fake.count = 4;
     assert_string_equal(choice_within_budget(&f), "k3");
     tess_matrix_destroy(f.A);
@@ -127,7 +127,7 @@ static void without_a_clock_of_its_own_a_slight_lead_has_its_duel(void **state)
     tess_matrix_destroy(f.A);
 }
 
-/* Trials on one format of a CPU have arrays of their own, which the cache does not hold yet. */
+/* A trial has arrays of its own, which a CPU's cache does not hold at first. */
 static void arrays_of_its_own_are_in_the_cache_before_times_count(void **state)
 {
     tess_backend beside = fake_backend;
@@ -144,8 +144,8 @@ static void arrays_of_its_own_are_in_the_cache_before_times_count(void **state)
     tess_matrix_destroy(f.A);
 }
 
-/* A CPU's search leaves a format whose kernels are all far behind; a GPU's, and one that tries
- * everything, do not. */
+/* A CPU's search leaves a format whose kernels are all far behind. A GPU's search and an exhaustive
+ * search do not. */
 static void slow_formats_leave_products_for_fast_ones(void **state)
 {
     tess_backend beside = fake_backend;
@@ -172,10 +172,10 @@ static void a_glance_at_fourteen_is_within_the_budget(void **state)
 {
     fixture f = {0};
     add_alike(&f.fake, 20, 1);
-    f.fake.kernels[14].seconds = 0.9; /* 60 products with it, and none for the champion */
+    f.fake.kernels[14].seconds = 0.9; /* 60 products of this kernel, none of the champion's */
     open_fixture(&f, state, large);
     assert_string_equal(choice_within_budget(&f), "k14");
-    for (int i = 1; i < 14; i++) /* the first champion runs once more, those after it do not */
+    for (int i = 1; i < 14; i++) /* the first champion runs once more, later champions do not */
         f.fake.kernels[i].seconds = 1 - 0.03 * i;
     f.fake.kernels[14].seconds = 0.1;
     assert_string_equal(choice_within_budget(&f), "k13");
@@ -268,7 +268,7 @@ static void values_that_a_searched_format_refuses_change_the_kernel(void **state
     assert_string_equal(plan->kernel, "a");
     tess_plan_destroy(plan);
     assert_int_equal(f.fake.alive, 0);
-    /* Asked for by name, it is an error. */
+    /* A kernel asked for by name is an error. */
     tess_plan_options named = {.kernel = "b", .params = ""};
     assert_int_equal(tess_plan_create(f.ctx, f.A, &f.device, &named, &plan), TESS_OK);
     assert_int_equal(tess_plan_update_values(plan, f.A->values), TESS_ERR_MATRIX);

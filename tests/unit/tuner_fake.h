@@ -1,4 +1,4 @@
-/* A device whose kernels take as long as they are told to, for tests of the search. */
+/* A fake device whose kernels take given times, for tests of the search. */
 #ifndef TEST_TUNER_FAKE_H
 #define TEST_TUNER_FAKE_H
 
@@ -12,8 +12,8 @@ typedef struct fake_kernel {
     double seconds;
     bool unprepared, unrunnable, fixed;
     const char *format; /* NULL: "fake" */
-    double memory;      /* bytes of arrays of its own */
-    int cold; /* products after another kernel's that take longer, each less than before */
+    double memory;      /* bytes of the kernel's own arrays */
+    int cold;           /* products after another kernel's that take longer, each by less */
 } fake_kernel;
 
 static inline const char *fake_format(const fake_kernel *kernel)
@@ -23,17 +23,17 @@ static inline const char *fake_format(const fake_kernel *kernel)
 
 enum { KERNELS_MAX = 64 };
 
-/* What the device offers, and what was asked of it. */
+/* The device's kernels, and counts of what was asked of it. */
 typedef struct fake {
     fake_kernel kernels[KERNELS_MAX];
     int count;
     int prepared, alive, most_alive, batches, products;
-    double noise, idle; /* times are off by so much; the first batch takes longer by so much */
+    double noise, idle; /* relative errors: of every time; of the first batch, which takes longer */
     uint64_t seed;
     tess_effort listed_with;
-    int cancel_at; /* the progress call that says stop; 0: none */
+    int cancel_at; /* the number of the progress call that says stop; 0: none */
     int progress_calls;
-    const fake_kernel *last; /* that ran, and so many products without another */
+    const fake_kernel *last; /* the last kernel that ran, and its products since another one ran */
     int since;
 } fake;
 
@@ -109,7 +109,8 @@ static inline tess_status fake_candidates(tess_device *device, const tess_matrix
     return TESS_OK;
 }
 
-/* How much longer the kernel's next product takes than one whose arrays are in the cache. */
+/* The factor by which the kernel's next product takes longer than one whose arrays are in the
+ * cache. */
 static inline double fake_cold(fake *f, const fake_kernel *kernel)
 {
     f->since = f->last == kernel ? f->since + 1 : 0;

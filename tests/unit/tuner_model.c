@@ -1,5 +1,5 @@
-/* The search with a model and with wisdom. Kernels are classes; "naive" is what one would take
- * without thinking. */
+/* The search with a model and with wisdom. Each kernel is a class of the model; "naive" is the
+ * naive choice. */
 #include <unistd.h>
 
 #include "plan/model/model.h"
@@ -17,7 +17,7 @@ static tess_status fake_costs(tess_device *device, const tess_matrix *A, tess_ca
     return TESS_OK;
 }
 
-/* The model believes that a kernel takes so many times a millisecond. */
+/* Lets the model predict `milliseconds` for a kernel. */
 static void believe(fixture *f, const char *kernel, double milliseconds)
 {
     tess_model_curve curve = {.block = 2};
@@ -41,12 +41,12 @@ static void the_model_orders_what_is_tried(void **state)
     believe(&f, "naive", 3);
     believe(&f, "slow", 9);
     believe(&f, "good", 1.9);
-    believe(&f, "best", 2); /* not quite right */
+    believe(&f, "best", 2); /* a wrong prediction */
 
     /* An estimate takes what is predicted to be the fastest and runs nothing. */
     assert_string_equal(choice(&f, &(tess_plan_options){.effort = TESS_EFFORT_ESTIMATE}), "good");
     assert_int_equal(f.fake.batches, 0);
-    /* Only asked otherwise does the model not matter. */
+    /* The model does not matter for a kernel that is asked for by name. */
     assert_string_equal(choice(&f, &(tess_plan_options){.kernel = "slow", .params = ""}), "slow");
 
     tess_plan *plan;
@@ -101,7 +101,7 @@ static void a_search_never_ends_below_the_naive_choice(void **state)
         believe(&f, f.fake.kernels[i].name, 1 + 0.001 * i);
     believe(&f, "naive", 100);
     assert_string_equal(choice_within_budget(&f), "naive");
-    /* It has its duel whatever there is to look at besides, and a hundredth decides. */
+    /* The naive choice always has its duel, and a lead of a hundredth decides. */
     naive->seconds = 0.987 * 5;
     assert_string_equal(choice_within_budget(&f), "naive");
     tess_model_destroy(f.device.performance);
@@ -136,12 +136,12 @@ static void the_second_plan_of_a_class_costs_no_search(void **state)
     assert_string_equal(choice(&f, &(tess_plan_options){.effort = TESS_EFFORT_ESTIMATE}), "c");
     assert_int_equal(f.fake.batches, 0);
     assert_int_equal(f.fake.prepared, 2);
-    /* What was only measured does not stand for a search through everything. */
+    /* The result of MEASURE does not stand for an exhaustive search. */
     assert_string_equal(choice(&f, &(tess_plan_options){.effort = TESS_EFFORT_EXHAUSTIVE}), "c");
     assert_true(f.fake.batches > 0);
     assert_string_equal(choice(&f, &(tess_plan_options){.reproducible = 1}), "a");
 
-    /* The kernel does not apply any more: searched again, and remembered anew. */
+    /* When the kernel no longer applies, the search runs again and its choice is remembered. */
     f.fake.kernels[2].unprepared = true;
     assert_string_equal(choice(&f, NULL), "b");
     assert_string_equal(tess_ctx_error(ctx), "");
@@ -149,7 +149,7 @@ static void the_second_plan_of_a_class_costs_no_search(void **state)
     assert_string_equal(choice(&f, NULL), "b");
     assert_int_equal(f.fake.batches, 0);
 
-    /* What was found among other kernels is found again. */
+    /* When the device has other kernels, the search runs again. */
     tess_backend renewed = fake_backend;
     renewed.kernels = "newer";
     f.device.backend = &renewed;

@@ -1,4 +1,4 @@
-/* Work on a thread of its own, watched by the caller's. */
+/* Work on a thread of its own, watched by the caller's thread. */
 #include "core/watch.h"
 
 #include <stdatomic.h>
@@ -8,8 +8,8 @@
 typedef struct job {
     atomic_bool stopped, ran;
     atomic_int looks;
-    int allowed; /* looks before the caller says stop; negative: never */
-    int needs;   /* looks after which the work is done by itself */
+    int allowed; /* looks before the caller says stop; negative: it never does */
+    int needs;   /* looks after which the work ends by itself */
 } job;
 
 static void run(void *arg)

@@ -87,7 +87,7 @@ static void two_contexts_do_not_lose_each_others_entries(void **state)
 {
     (void)state;
     tess_ctx *a = fresh_context(), *b = fresh_context(), *c = fresh_context();
-    assert_null(tess_wisdom_find(a, "ka")); /* both have read before either writes */
+    assert_null(tess_wisdom_find(a, "ka")); /* both contexts have read before either writes */
     assert_null(tess_wisdom_find(b, "kb"));
     tess_wisdom_entry one = entry_of("ka", "fast"), two = entry_of("kb", "faster");
     tess_wisdom_remember(a, &one);
@@ -131,7 +131,7 @@ static void damaged_entries_are_ignored_with_a_log_line(void **state)
         lines = 0;
         if (tess_wisdom_find(ctx, "k") || lines != 1 || *tess_ctx_error(ctx))
             fail_msg("case %zu: %d log lines, error '%s'", i, lines, tess_ctx_error(ctx));
-        tess_wisdom_entry good = entry_of("k", "fast"); /* and can be replaced */
+        tess_wisdom_entry good = entry_of("k", "fast"); /* a good entry can replace it */
         tess_wisdom_remember(ctx, &good);
         assert_non_null(tess_wisdom_find(ctx, "k"));
         tess_ctx_destroy(ctx);

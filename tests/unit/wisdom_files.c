@@ -1,5 +1,5 @@
-/* What happens to the files of wisdom and models: never somebody else's, never lost to another
- * process, and under the caller's control. */
+/* The files of wisdom and models: no other user's file is touched, no process loses another one's
+ * entries, and the caller controls both. */
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -116,7 +116,7 @@ static void a_file_that_is_not_a_model_stays_as_it_is(void **state)
         expect_text(foreign[i]);
     }
     tess_model_destroy(model);
-    /* Not even before measuring. */
+    /* A calibration refuses the file before it measures. */
     tess_device *device;
     tess_model_part *part;
     assert_int_equal(tess_device_open(ctx, "cpu:1", &device), TESS_OK);
@@ -197,7 +197,7 @@ static void memory_touches_no_file_and_off_remembers_nothing(void **state)
     tess_wisdom_remember(ctx, &entry);
     assert_null(tess_wisdom_find(ctx, "k"));
     assert_int_equal(tess_wisdom_import(ctx, "{}", NULL), TESS_ERR_UNSUPPORTED);
-    setenv("TESSERA_WISDOM", "off", 1); /* the caller's word comes before the environment's */
+    setenv("TESSERA_WISDOM", "off", 1); /* the caller's setting comes before the environment's */
     assert_int_equal(tess_ctx_set_wisdom(ctx, TESS_WISDOM_FILE, path), TESS_OK);
     tess_wisdom_remember(ctx, &entry);
     assert_int_equal(access(path, F_OK), 0);
@@ -224,7 +224,7 @@ static void text_carries_wisdom_from_context_to_context(void **state)
     assert_int_equal(tess_wisdom_import(other, text, &classes), TESS_OK);
     assert_int_equal(classes, 2);
     assert_string_equal(tess_wisdom_find(other, "k2")->candidate.kernel, "fast");
-    assert_int_equal(access(path, F_OK), 0); /* and in the other's file */
+    assert_int_equal(access(path, F_OK), 0); /* and in the other context's file */
     tess_ctx_destroy(other);
     tess_release(ctx, text);
     assert_int_equal(tess_wisdom_import(ctx, "{\"tessera_wisdom\": 1}", &classes), TESS_ERR_FORMAT);

@@ -235,7 +235,7 @@ static void what_is_not_symmetric_is_refused_with_the_place(void **state)
         const int64_t j = A->columns[k];
         ((double *)A->values)[k] += 1;
         snprintf(place, sizeof place, "a(%lld, %lld) = ", (long long)(i < j ? i : j),
-                 (long long)(i < j ? j : i)); /* the first in the order of rows */
+                 (long long)(i < j ? j : i)); /* the first one in the order of rows */
         assert_int_equal(tess_matrix_write_symmetric(ctx, A, path), TESS_ERR_MATRIX);
         if (!strstr(tess_ctx_error(ctx), place))
             fail_msg("row %lld: '%s' does not say '%s'", (long long)i, tess_ctx_error(ctx), place);

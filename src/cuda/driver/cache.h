@@ -1,13 +1,13 @@
 /* The disk cache of compiled kernels.
  *
- * One file an entry, <hash>-<major>.<minor>.cubin, in $TESSERA_CACHE, $XDG_CACHE_HOME/tessera or
- * ~/.cache/tessera: `hash` covers the bytes of the source and of what it includes, the defines and
- * the architecture, the numbers are NVRTC's version. A file is
+ * One file per entry, <hash>-<major>.<minor>.cubin, in $TESSERA_CACHE, $XDG_CACHE_HOME/tessera or
+ * ~/.cache/tessera. `hash` covers the bytes of the source and of what it includes, the defines and
+ * the architecture. The numbers are NVRTC's version. A file is
  *
  *     header | label (what was compiled, for people and against collisions) | code (cubin or PTX)
  *
- * with a checksum over all of it, written under another name and renamed into place. Any fault of a
- * file or a directory, or the lack of a home directory, makes a miss, never an error.
+ * with a checksum over all of it. It is written under another name and renamed into place. Any
+ * fault of a file or a directory, or the lack of a home directory, makes a miss, never an error.
  */
 #pragma once
 

@@ -42,7 +42,7 @@ static tess_status parse_ordinal(tess_ctx *ctx, const char *rest, int *ordinal)
     return TESS_OK;
 }
 
-/* The driver is there: does it have this GPU? */
+/* Finds the GPU, with a driver that is loaded. */
 static tess_status find_device(tess_cuda *cuda)
 {
     cu_result result = cuda->driver.cuInit(0);
@@ -97,7 +97,7 @@ static tess_status describe(tess_cuda *cuda, tess_device *device)
     cuda->threads_per_multiprocessor = value[4];
     cuda->shared_bytes = (size_t)value[5];
     cuda->f64_ratio = value[8];
-    cuda->memory_speed = 2 * 1e3 * value[6] * (value[7] / 8.0); /* twice in a period of the clock */
+    cuda->memory_speed = 2 * 1e3 * value[6] * (value[7] / 8.0); /* two transfers per clock */
     snprintf(device->description, sizeof device->description,
              "%s: %s, %d SMs, %.0f GiB, sm_%d, driver %d.%d", cuda->name, model,
              cuda->multiprocessors, (double)(cuda->memory_bytes >> 30), cuda->sm, version / 1000,

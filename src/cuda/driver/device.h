@@ -17,7 +17,7 @@ typedef struct tess_cuda_helper_code {
     const char *source, *entry;
     char defines[96];
     cu_module module;
-    bool owns_module; /* of several entries of one module, the first */
+    bool owns_module; /* the first of a module's entries */
     cu_function function;
 } tess_cuda_helper_code;
 
@@ -33,14 +33,14 @@ typedef struct tess_cuda {
     cu_device handle;
     cu_context context;
     cu_stream stream;  /* the library's own */
-    cu_stream uploads; /* of arrays that nobody reads yet: they pass what `stream` has to do */
+    cu_stream uploads; /* of arrays that nobody reads yet: they overtake the work in `stream` */
     int sm;            /* 90: compute capability 9.0 */
     int version;       /* of the driver: 13000 */
     int multiprocessors, threads_per_multiprocessor;
     int f64_ratio;       /* how many times faster f32 is than f64; 0: not known */
     size_t shared_bytes; /* most dynamic shared memory of a thread block */
     size_t l2_bytes, memory_bytes;
-    double memory_speed; /* bytes a second by the memory's clock and bus; 0: not known */
+    double memory_speed; /* bytes per second by the memory's clock and bus; 0: not known */
     struct tess_cuda_resident *shared; /* layouts of plans that share them (cuda/plan) */
     int refused;                       /* fresh kernels that gave wrong results on a probe */
     int helper_count;
@@ -49,7 +49,7 @@ typedef struct tess_cuda {
     unsigned gates;               /* shut so far */
     bool waited;                  /* the next launch follows a wait for an event */
 
-    /* Uploads: the next chunk is copied into one pinned buffer while the other one travels. */
+    /* Copies: the next chunk is copied into one pinned buffer while the others travel. */
     void *stage[TESS_CUDA_STAGES];
     cu_event stage_free[TESS_CUDA_STAGES];
 } tess_cuda;

@@ -155,7 +155,7 @@ typedef struct cu_launch_config {
       (cu_function function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,      \
        unsigned bz, unsigned shared, cu_stream stream, void **arguments))
 
-/* The same of newer drivers: NULL where the driver lacks it. */
+/* Functions of newer drivers: NULL where the driver lacks them. */
 #define TESS_DRIVER_NEWER_FUNCTIONS(X) X(cuFuncLoad, "cuFuncLoad", (cu_function function))
 
 typedef struct nvrtc_program_s *nvrtc_program;

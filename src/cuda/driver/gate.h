@@ -5,7 +5,7 @@
 
 #include "cuda/driver/device.h"
 
-/* What comes into the stream from now on waits for tess_cuda_open_gate, 20 ms at most. */
+/* Launches put into the stream from now on wait for tess_cuda_open_gate, 20 ms at most. */
 tess_status tess_cuda_shut_gate(tess_cuda *cuda, cu_stream stream);
 /* Opens all gates that were shut. */
 void tess_cuda_open_gate(tess_cuda *cuda);

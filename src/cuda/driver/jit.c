@@ -64,7 +64,7 @@ static void make_key(const tess_cuda_source *source, const tess_jit_request *req
     key->nvrtc_minor = jit->loaded ? jit->nvrtc.minor : 0;
 }
 
-/* The program's log, shortened to fit; the first lines of it are the ones that explain. */
+/* The program's log, shortened to fit: its first lines are the ones that explain. */
 static void copy_log(const tess_nvrtc *nvrtc, nvrtc_program program, tess_ctx *ctx, char *log,
                      size_t size)
 {

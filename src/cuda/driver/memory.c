@@ -78,8 +78,8 @@ tess_status tess_cuda_upload(tess_cuda *cuda, cu_pointer to, const void *from, s
     if (bytes <= DIRECT_BYTES) /* the driver copies pageable memory aside before it returns */
         return TESS_CU(cuda, cuMemcpyHtoDAsync(to, from, bytes, stream));
     /* With two buffers the bus waits for the host's threads: 2 GB go to an H200 at 35 GB/s, with
-     * four at 53. To pin two more takes some milliseconds, which a smaller copy would not win back.
-     */
+     * four at 53. Pinning two more takes some milliseconds, which a smaller copy would not win
+     * back. */
     const int count = bytes < MANY_BYTES ? FEW_STAGES : TESS_CUDA_STAGES;
     TESS_TRY(need_stages(cuda, count));
     const char *source = from;

@@ -1,8 +1,8 @@
-/* What all device sources share: the scalar type, loads with cache hints, the shape of an entry.
+/* What all device sources share: the scalar type, loads with cache hints, entry points.
  *
  * Device sources are CUDA C in the subset that is also C11: no templates, overloads or references.
  * With TESS_EMULATE defined the tests compile them for the CPU and replace what is below the #else.
- * REAL is the number of bytes of a real (8 or 4), of which scalars consist (scalar.cuh); a kernel
+ * REAL is the number of bytes of a real (8 or 4); scalars consist of reals (scalar.cuh). A kernel
  * explains its other macros at its top.
  */
 #ifndef TESS_COMMON_CUH
@@ -24,19 +24,20 @@ typedef double held;
 typedef float held;
 #endif
 
-/* HINT of loads that stream the matrix: 0 plain, 1 not kept in L1, 2 also first to leave L2 (and x
- * the last), 3 not kept in L1 and 256 bytes fetched into L2 at a time. */
+/* HINT of the loads that stream the matrix. 0: plain. 1: not kept in L1. 2: as 1, and first to
+ * leave L2, x the last. 3: as 1, and 256 bytes at a time are fetched into L2. */
 #ifndef HINT
 #define HINT 1
 #endif
 
-/* The architecture compiled for, for sources that use what only newer ones have. */
+/* The architecture that is compiled for, such as 90: newer ones have more instructions. */
 #ifndef ARCH
 #define ARCH 80
 #endif
 
-/* Launches that may start early (tess_cuda_launch.overlaps): the next one may start when all thread
- * blocks have said so; nothing of the one before may be touched until it has ended. */
+/* Launches that may start early (tess_cuda_launch.overlaps). The next launch may start when all
+ * thread blocks have said so. WAIT_FOR_LAST returns when the one before has ended: only then touch
+ * its data. */
 #if !defined(TESS_EMULATE) && __CUDA_ARCH__ >= 900
 #define LET_NEXT_START() asm volatile("griddepcontrol.launch_dependents;" ::: "memory")
 #define WAIT_FOR_LAST() asm volatile("griddepcontrol.wait;" ::: "memory")
@@ -49,7 +50,7 @@ typedef float held;
 #include "emulate.h"
 #else
 
-/* KERNEL(name, args_struct, threads a block, least blocks an SM) { ... uses `a` ... } */
+/* KERNEL(name, args_struct, threads per block, least blocks per SM) { ... uses `a` ... } */
 #define KERNEL(name, args, threads, blocks) \
     extern "C" __global__ void __launch_bounds__(threads, blocks) name(const args a)
 
@@ -57,16 +58,16 @@ typedef float held;
 
 #define ALIGNED(bytes) __align__(bytes)
 
-/* Shared memory of a block: one array, or the launch's dynamic bytes (16-byte aligned). */
+/* Shared memory of a thread block: one array, or the launch's dynamic bytes (16-byte aligned). */
 #define SHARED(type, name, count) __shared__ type name[count]
 #define DYNAMIC_SHARED(name) extern __shared__ __align__(16) unsigned char name[]
 
 #define UNROLL _Pragma("unroll")
 #define UNROLL_4 _Pragma("unroll 4")
 #define NO_UNROLL _Pragma("unroll 1")
-#define HIDE(number) asm volatile("" : "+r"(number)) /* an int's value, from the compiler */
+#define HIDE(number) asm volatile("" : "+r"(number)) /* hides an int's value from the compiler */
 
-/* Streaming loads. The policy is made once a thread and costs nothing when unused. */
+/* Streaming loads. The policy is made once per thread and costs nothing when unused. */
 typedef unsigned long long policy;
 
 DEVICE policy stream_policy(void)
@@ -250,8 +251,8 @@ DEVICE unsigned shared_address(const void *pointer)
 }
 
 #if ARCH >= 90
-/* Bulk copies (one thread asks, the copy engine works) complete on an mbarrier: `arrivals` threads
- * arrive, one of them announcing the bytes to come; the phase ends when all are there. */
+/* Bulk copies (one thread asks, the copy engine works) complete on an mbarrier. `arrivals` threads
+ * arrive there, one of which announces the bytes to come; the phase ends when all have arrived. */
 typedef unsigned long long mbarrier;
 
 DEVICE void barrier_init(mbarrier *barrier, unsigned arrivals)
@@ -275,7 +276,7 @@ DEVICE void barrier_expect(mbarrier *barrier, unsigned bytes)
         : "memory");
 }
 
-/* Until the phase of that parity is over. */
+/* Waits until the phase of that parity is over. */
 DEVICE void barrier_wait(mbarrier *barrier, unsigned phase)
 {
     unsigned done;
@@ -305,15 +306,15 @@ DEVICE void bulk_copy(void *to, const void *from, unsigned bytes, mbarrier *barr
 #endif
 }
 
-/* Between ordinary accesses of a buffer and its next bulk copy. */
+/* Stands between ordinary accesses of a buffer and its next bulk copy. */
 DEVICE void bulk_fence(void)
 {
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 #endif
 
-/* 16 bytes a call, by the thread itself, in groups that complete in order. Of fewer `bytes` the
- * others become 0 and are not read. */
+/* Copies 16 bytes, by the thread itself; its groups of copies complete in order. With fewer `bytes`
+ * the rest of the 16 becomes 0 and is not read. */
 DEVICE void cp_async(void *to, const void *from, unsigned bytes)
 {
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(to)),
@@ -326,13 +327,13 @@ DEVICE void cp_async_commit(void)
     asm volatile("cp.async.commit_group;" ::: "memory");
 }
 
-/* Until at most `groups` of the thread's groups are under way; a compile-time constant. */
+/* Waits until at most `groups`, a compile-time constant, of the thread's groups are under way. */
 #define cp_async_wait(groups) asm volatile("cp.async.wait_group %0;" ::"n"(groups) : "memory")
 
 /* ---- Values that thread blocks of one launch hand each other ----
  *
- * All bits of a value that is not there yet are set: the value is its own message, and no fence is
- * needed. A NaN that looks so is handed on as another NaN. */
+ * All bits of a value that has not arrived are set. The value is its own message, so that no fence
+ * is needed. A NaN with all bits set is handed on as another NaN. */
 #if REAL == 8
 DEVICE real arriving_load(const real *from)
 {
@@ -371,14 +372,14 @@ DEVICE void hand_on(real *to, real value)
 }
 #endif
 
-/* Between two looks at a value that is not there. */
+/* Between two looks at a value that has not arrived. */
 #ifdef NAP
 #define LOOK_AGAIN() __nanosleep(NAP)
 #else
 #define LOOK_AGAIN() ((void)0)
 #endif
 
-/* Asks for the line of an address that is read later. */
+/* Prefetches the cache line of an address that is read later. */
 DEVICE void fetch_line(const void *address)
 {
     asm volatile("prefetch.global.L2 [%0];" ::"l"(address));
@@ -391,7 +392,7 @@ DEVICE void fetch_line(const void *address)
 
 #include "scalar.cuh"
 
-/* VEC scalars or GROUP columns by a compile-time number. */
+/* A function's name that ends with a compile-time number: of VEC scalars, of GROUP columns. */
 #define PASTE_(a, b) a##b
 #define PASTE(a, b) PASTE_(a, b)
 

@@ -1,7 +1,7 @@
-/* dot = w . y in double, of complex vectors w^H y, in a fixed order: a fixed number of thread blocks
- * adds strided parts, one thread block adds the parts.
+/* dot = w . y in double, for complex vectors w^H y. The order is fixed: each of a fixed number of
+ * thread blocks adds products at a fixed stride, and one thread block adds their partial sums.
  *
- *   REAL, COMPLEX  the scalar (scalar.cuh)     THREADS  threads a block, a power of two
+ *   REAL, COMPLEX  the scalar (scalar.cuh)     THREADS  threads per thread block, a power of two
  */
 #include "common.cuh"
 
@@ -10,7 +10,7 @@
 typedef struct dot_partial_args {
     const scalar *w, *y;
     long long count;
-    double *parts; /* NUMBERS a thread block */
+    double *parts; /* NUMBERS per thread block */
 } dot_partial_args;
 
 typedef struct dot_final_args {

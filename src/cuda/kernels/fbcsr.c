@@ -1,5 +1,6 @@
 /* The descriptor of fbcsr.cu. The shapes are the problem's: they come with the plan's parameters,
- * or are chosen for the matrix, and decide the layout, and which widths of runs the code knows. */
+ * or are chosen for the matrix. They decide the layout, and the widths of runs that the code
+ * knows. */
 #include "cuda/kernels/sliced.h"
 #include "format/fbcsr/slices.h"
 
@@ -11,7 +12,8 @@ static const tess_cuda_param params_of_fbcsr[COUNT] = {
     [AHEAD] = {"ahead", {0, 1}, 2},       [HINT] = {"hint", {0, 1, 2, 3}, 4},
 };
 
-/* With diagonals a warp has few registers: as many runs in flight as there is room for. */
+/* Returns the scalars of runs in flight beside diagonals: as many as fit the few registers of a
+ * thread. */
 static int flight_with_diagonals(const tess_fbcsr_options *shapes)
 {
     int width[TESS_FBCSR_CLASSES];
@@ -30,9 +32,10 @@ static bool fits(const tess_cuda_problem *problem, const int *p)
     return p[LANES] == 1 && p[FLIGHT] == flight_with_diagonals(&shapes);
 }
 
-/* H200: runs of up to 4 columns in rows of 13 non-zeros and more 8 in flight (35.5 us, with 4 36.8,
- * mean of ten matrices), wider ones 4 (28.6, with 8 29.4), as do shorter rows (41.5, with 8 48.5).
- */
+/* Returns the scalars of runs in flight. H200, one lane per row:
+ *   rows of 13 non-zeros and more, runs of up to 4 columns  8  35.5 us, with 4 36.8 (ten matrices)
+ *   wider runs                                              4  28.6 us, with 8 29.4
+ *   shorter rows                                            4  41.5 us, with 8 48.5 */
 static int flight_of_runs(const tess_fbcsr_options *shapes, int lanes, int64_t mean)
 {
     int width[TESS_FBCSR_CLASSES];
@@ -42,10 +45,10 @@ static int flight_of_runs(const tess_fbcsr_options *shapes, int lanes, int64_t m
     return lanes == 4 ? 4 : 8;
 }
 
-/* H200, diagonals: of 3 and 5 non-zeros a row 2 in flight (79.5 and 60.3 us, with 4 86.5 and 63.3),
- * of 7 and more 4. A matrix that fits the cache is not marked to be evicted first, as in
- * sliced_guess.c: beside other kernels' arrays 27 points of 44 MB took 13.3 us marked and 9.8 else,
- * 7 points of 35 MB 10.8 and 8.7. */
+/* Pieces of diagonals in flight (H200): 2 for rows of 3 and 5 non-zeros (79.5 and 60.3 us, with 4
+ * 86.5 and 63.3), 4 for 7 and more. A matrix that fits L2 has no hint, as in sliced_guess.c (beside
+ * other kernels' arrays: 27 points of 44 MB 13.3 us with a hint, 9.8 without; 7 points of 35 MB
+ * 10.8 and 8.7). */
 static void guess(const tess_cuda_problem *problem, int *p)
 {
     tess_fbcsr_options shapes = tess_cuda_shapes_of(problem);

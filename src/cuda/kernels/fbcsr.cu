@@ -1,20 +1,20 @@
 /* y = alpha A x + beta y on blocks of several shapes and a CSR remainder (paper 001), stored by
- * slices (src/format/fbcsr/slices.h): a warp a slice, LANES lanes a row.
+ * slices (src/format/fbcsr/slices.h): one warp per slice, LANES lanes per row.
  *
- *   diagonals  All lanes read the same descriptor of a piece. A lane whose row the piece has reads a
- *              value, and x at a column that goes with the row.
+ *   diagonals  All lanes read the same descriptor of a piece. A lane whose row the piece has reads
+ *              a value, and x at a column that goes with the row.
  *   runs       Of W columns: a lane reads its run's column, then its values of the run.
  *
  * The values of runs are found by the slice's head alone. Every row is summed in the same order:
  * diagonals, runs from the widest down to single entries, then over its lanes. Slices of segments
- * of rows that were cut come first and leave their sums in slots; sliced_sum adds these to y in a
- * fixed order.
+ * of cut rows come first and leave their sums in slots; sliced_sum adds these to y in a fixed
+ * order.
  *
- *   WIDTH0 .. WIDTH3  columns of a run of each class, falling; 0: there are no more
- *   BITS       of a word that counts the runs of a class
+ *   WIDTH0 .. WIDTH3  columns of a run of each class, falling; 0: no such class
+ *   BITS       bits of a word of `lengths` that count the runs of one class
  *   DIAGONALS  whether there are diagonals  DEPTH    pieces in flight
- *   FLIGHT     scalars of runs in flight    THREADS  threads a block
- *   AHEAD      ask for the heads of later slices
+ *   FLIGHT     scalars of runs in flight    THREADS  threads per thread block
+ *   AHEAD      prefetch the heads of later slices
  */
 #include "common.cuh"
 
@@ -26,7 +26,8 @@
 #define BESIDE 12 /* pieces beside a head */
 #define RECORD (DIAGONALS ? HEAD + 2 * BESIDE : HEAD)
 #define LATER 4096 /* slices: about as many as a device works on at a time */
-/* Pieces are short: what counts is how many warps wait for theirs. */
+/* Threads per SM, which limit a thread's registers: pieces are short, so many warps must have loads
+ * in flight. */
 #define DIAGONAL_THREADS (WIDTH2 ? 1024 : WIDTH1 || ARCH < 90 ? 1280 : 1536)
 #define LEAST_BLOCKS (DIAGONALS ? DIAGONAL_THREADS / THREADS : 1)
 
@@ -39,7 +40,7 @@
 
 typedef struct fbcsr_args {
     const int *heads;
-    const int *lengths; /* runs of each class, a word a place */
+    const int *lengths; /* runs of each class, one word per place */
     const int *targets; /* rows of the places; NULL: in order */
     const int *pieces;
     const int *columns;
@@ -56,8 +57,9 @@ typedef struct hints {
 } hints;
 
 #if DIAGONALS
-/* `count` pieces, of which lane `first` and those after it hold the descriptors, two numbers each;
- * DEPTH of them in flight. Their values begin at *at, which moves behind the last one's. */
+/* Returns the sum over `count` pieces, DEPTH of them in flight. The lanes from `first` on hold
+ * their descriptors, two numbers each. The pieces' values begin at *at, which moves behind the last
+ * one's. */
 DEVICE real piece_sum(const real *x, const real *values, int *at, int held, const int first,
                       int count, unsigned lane, hints h)
 {
@@ -84,7 +86,8 @@ DEVICE real piece_sum(const real *x, const real *values, int *at, int held, cons
     return sum;
 }
 
-/* All pieces of a slice: those beside its head, which `held` has, and then `left` others. */
+/* Returns the sum over all pieces of a slice: those beside its head, which `held` has, then the
+ * others. */
 DEVICE real diagonal_sum(const fbcsr_args *a, const real *values, int *at, int held, const int *pieces,
                      int count, unsigned lane, hints h)
 {
@@ -114,7 +117,8 @@ DEVICE void load_run_columns(const int *columns, int left, int *next, const int 
             stream_index1(columns + u * (32 / share), &next[u], p);
 }
 
-/* `left` steps of one width. Pointers are the lane's; `next` holds the first columns. */
+/* Returns the sum over `left` steps of one width. Pointers are the lane's; `next` holds the first
+ * columns. */
 DEVICE real run_sum(const real *x, const real *values, const int *columns, int left, int *next,
                     const int width, const int lanes, hints h)
 {
@@ -158,11 +162,11 @@ typedef struct ahead {
     int head[HEAD];
     unsigned word;                /* runs of the lane's row */
     int left[CLASSES];            /* steps of the lane's row */
-    int columns[CLASSES][FLIGHT]; /* the first ones */
+    int columns[CLASSES][FLIGHT]; /* of the first steps */
 } ahead;
 
-/* How many steps of class c the lane has, and their first columns; *columns moves to the next
- * class. */
+/* Finds how many steps of class c the lane has, and loads their first columns. *columns moves to
+ * the next class. */
 DEVICE void load_class(const int **columns, ahead *s, unsigned lane, const int c, const int width,
                        const int lanes, hints h)
 {
@@ -230,7 +234,7 @@ DEVICE real run_slice(const fbcsr_args *a, long long slice, long long place, uns
 }
 
 #if DIAGONALS
-/* A slice with diagonals: a number of its head and pieces each lane. */
+/* A slice with diagonals. Each lane loads one number of its head and of the pieces beside it. */
 DEVICE real diagonal_slice(const fbcsr_args *a, long long slice, long long place, unsigned lane,
                        hints h)
 {

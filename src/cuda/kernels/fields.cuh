@@ -12,13 +12,13 @@
 #define FIELDS 0
 #endif
 
-/* Scalar i of block j of a vector of `count` scalars by fields. */
+/* Where scalar i of block j is in a vector by fields, which has `count` scalars. */
 DEVICE long long field_place(long long j, int i, long long count, unsigned size)
 {
     return j + (long long)i * (long long)((unsigned)count / size);
 }
 
-/* Scalar `row` of y, which has `rows`. */
+/* Where scalar `row` of y is; y has `rows` scalars. */
 DEVICE long long y_place(long long row, long long rows)
 {
 #if FIELDS

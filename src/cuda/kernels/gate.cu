@@ -1,6 +1,6 @@
-/* Holds its stream until the host has put behind it all that is to be timed: what events then say
- * is the device's own time, and not how fast the host launches. `flag` is the host's memory; after
- * `most` nanoseconds the gate opens by itself.
+/* Holds its stream until the host has launched all that is to be timed. Events then measure the
+ * device's own time, not how fast the host launches. `flag` is the host's memory. After `most`
+ * nanoseconds the gate opens by itself.
  */
 #define REAL 8
 #include "common.cuh"

@@ -1,6 +1,6 @@
-/* x of a block.
+/* Loads of a block's x.
  *
- *   XVEC     scalars of x a load, where x lies at a multiple of them
+ *   XVEC     scalars of x per load, where x is aligned to them
  *   RAGGED   cols is not a multiple of BW: the last block column hangs over the end of x
  *   FIELDS   x is by fields (fields.cuh): XVEC is 1, RAGGED is 0
  */
@@ -9,8 +9,8 @@
 
 #include "fields.cuh"
 
-/* Scalar first + j of a block's x. Loads that differ only in j, which is known when the kernel is
- * compiled, share an address. */
+/* Scalar first + j of a block's x. Loads that differ only in j, a compile-time constant, share an
+ * address. */
 DEVICE scalar load_x(const scalar *x, long long column, int first, int j, long long cols,
                      policy keep)
 {
@@ -28,7 +28,7 @@ DEVICE scalar load_x(const scalar *x, long long column, int first, int j, long l
 
 #define load_x_vector PASTE(keep_scalar, XVEC)
 
-/* x of one block, `vectors` when it lies at a multiple of XVEC scalars. */
+/* Loads x of one block; `vectors`: it is aligned to XVEC scalars. */
 DEVICE void load_x_block(const scalar *x, long long cols, long long column, bool vectors, scalar *xs,
                          policy keep)
 {

@@ -86,8 +86,8 @@ size_t tess_cuda_layout_array_bytes(const tess_cuda_layout *layout)
     return bytes;
 }
 
-/* Kernels know the lengths of rows and read little of the padding of slices. Half of the padding is
- * counted as moved, because it shares memory transactions with entries. */
+/* Kernels know the lengths of rows. Of padding they read what pad.read counts: zeros that share
+ * memory transactions with entries. */
 tess_status tess_cuda_layout_bytes(tess_ctx *ctx, const tess_matrix *A, const char *name,
                                    double *stored, double *moved)
 {

@@ -61,8 +61,8 @@ static tess_status create_sliced(tess_ctx *ctx, const tess_matrix *A, const char
     return TESS_OK;
 }
 
-/* Lengths only, 4 bytes a row, or targets too. Segments of cut rows write a sum and read it again;
- * every panel but the first reads and writes y again. */
+/* A line has 4 bytes for its length, and 4 for its target where it has one. Segments of cut rows
+ * write a sum and read it again. Every panel but the first reads and writes y again. */
 static tess_status pad_sliced(tess_ctx *ctx, const tess_matrix *A, const char *text,
                               tess_cuda_padding *pad)
 {
@@ -83,7 +83,7 @@ static tess_status pad_sliced(tess_ctx *ctx, const tess_matrix *A, const char *t
     return TESS_OK;
 }
 
-/* slices.cu counts a slice's scalars in 32 bits. */
+/* Whether the scalars of every slice fit 32 bits, in which slices.cu counts them. */
 static bool short_slices(const tess_sliced *S)
 {
     const int64_t group = (int64_t)S->group * S->options.height * S->block_height * S->width;
@@ -172,7 +172,7 @@ static tess_status create_swept(tess_ctx *ctx, const tess_matrix *A, const char 
     return TESS_OK;
 }
 
-/* A step has no array of rows, so that a row has no bytes of its own. */
+/* A step has no array of rows, so that rows add no bytes. */
 static tess_status pad_swept(tess_ctx *ctx, const tess_matrix *A, const char *text,
                              tess_cuda_padding *pad)
 {

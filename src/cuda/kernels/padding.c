@@ -1,7 +1,7 @@
 /* Padding counted from the exact lengths of the rows, without making the layout. */
 #include "cuda/kernels/padding.h"
 
-/* Lengths of the rows, those of more than `split` blocks cut in segments (0: none). */
+/* Lengths of the rows. Rows of more than `split` blocks are cut into segments (0: none is cut). */
 static tess_status row_lengths(tess_ctx *ctx, const tess_matrix *A, int64_t split, int32_t **out,
                                int64_t *count)
 {
@@ -47,8 +47,9 @@ static int64_t longest_of(const row_list *rows, int64_t first, int64_t end)
     return longest;
 }
 
-/* Bytes that are read of rows stored side by side, of a step of one block those of all rows that
- * lie together: every transaction is made as often as the longest of its rows asks for it. */
+/* Returns the bytes that are read of rows stored side by side. In a step of one block the bytes of
+ * all rows lie together, and every transaction is made as often as the longest of its rows needs
+ * it. */
 static int64_t bytes_read(const row_list *rows, int64_t first, int64_t end,
                           const tess_cuda_arrangement *how)
 {
@@ -68,7 +69,8 @@ static int64_t bytes_read(const row_list *rows, int64_t first, int64_t end,
     return sum;
 }
 
-/* What groups of `height` rows store and read; `bytes` counts where the arrangement has them. */
+/* What groups of `height` rows store, in blocks, and read, in bytes where the arrangement has
+ * them. */
 typedef struct padded {
     int64_t blocks, bytes;
 } padded;
@@ -84,8 +86,9 @@ static padded padded_in_order(const row_list *rows, int64_t count, const tess_cu
     return sum;
 }
 
-/* Blocks of rows stored `height` at a time, when they are sorted by falling length before: counted,
- * not sorted. `counts` has room for every length and is all 0 before and after. */
+/* Returns the blocks that rows store, `height` at a time, when they are sorted by falling length.
+ * The rows are counted by length, not sorted. `counts` has room for every length and is all 0
+ * before and after. */
 static int64_t blocks_sorted(const int32_t *lengths, int64_t count, int64_t height, int64_t step,
                              int64_t *counts)
 {
@@ -105,8 +108,8 @@ static int64_t blocks_sorted(const int32_t *lengths, int64_t count, int64_t heig
     return sum;
 }
 
-/* Of sorted rows those that share a transaction are as good as equally long: transactions that
- * begin inside a row are not looked at. */
+/* Sorted rows that share a transaction are taken as equally long: transactions that begin inside a
+ * row are not looked at. */
 static padded padded_sorted(const int32_t *lengths, int64_t count, const tess_cuda_arrangement *how,
                             int64_t *counts)
 {
@@ -119,7 +122,8 @@ static padded padded_sorted(const int32_t *lengths, int64_t count, const tess_cu
     return sum;
 }
 
-/* Rows in their order that are not cut, or stand alone: no list of lengths is needed. */
+/* Rows in their order, which are not cut or are stored one at a time: no list of lengths is
+ * needed. */
 struct pad_in_order {
     const tess_matrix *A;
     const tess_cuda_arrangement *how;

@@ -1,12 +1,16 @@
 /* The scalar of matrices and vectors, its arithmetic and its loads. Included by common.cuh.
  *
- *   COMPLEX    0: a scalar is a real of REAL bytes; 1: a pair of them, the real part first, that lies
- *              at a multiple of its size
+ *   COMPLEX    0: a scalar is a real of REAL bytes; 1: a pair of them, the real part first,
+ *              aligned to its size
  *   CONJUGATE  1: the conjugate of the matrix is multiplied; COMPLEX only
  *
- * A source that takes complex matrices says `scalar` for elements of matrices and vectors, `held_scalar`
- * for those of stored factors and diagonals, whose reals have HELD bytes, `factor` for alpha and beta,
- * and uses the macros below instead of operators. Where a scalar is real they are the operators.
+ * A source that takes complex matrices uses the macros below instead of operators, and these types:
+ *
+ *   scalar       elements of matrices and vectors
+ *   held_scalar  elements of stored factors and diagonals, whose reals have HELD bytes
+ *   factor       alpha and beta
+ *
+ * Where a scalar is real, the macros are the operators.
  */
 #ifndef TESS_SCALAR_CUH
 #define TESS_SCALAR_CUH
@@ -148,7 +152,7 @@ DEVICE void stream_held_scalar(const held_scalar *from, held_scalar *to, policy 
     stream_held2(&from->re, &to->re, p);
 }
 
-/* Values that thread blocks hand each other: each part is a message of its own. */
+/* Values that thread blocks hand each other: real and imaginary part are a message each. */
 DEVICE scalar arriving_scalar(const scalar *from)
 {
     scalar value;

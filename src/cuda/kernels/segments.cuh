@@ -1,8 +1,8 @@
-/* Sums of the segments of rows that were cut, BH scalars each: balanced.cuh and ../sliced_sum.cuh. */
+/* Sums of the segments of cut rows, BH scalars each, for papers/balanced.cuh and sliced_sum.cuh. */
 #ifndef TESS_SEGMENTS_CUH
 #define TESS_SEGMENTS_CUH
 
-/* Scalar i of every step-th segment from first on, eight loads in flight. */
+/* Returns the sum of scalar i of every step-th segment from `first` on, eight loads in flight. */
 DEVICE scalar add_segments(const scalar *segments, int i, int first, int end, int step)
 {
     scalar sum = ZERO;

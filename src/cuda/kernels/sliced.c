@@ -10,21 +10,21 @@ bool tess_sliced_panels_worth(const tess_cuda_problem *problem)
     return problem->scattered > 0.25 && x > problem->l2_bytes / 5;
 }
 
-/* Ways to fetch x matter where it is not found in the cache. */
+/* Whether ways to fetch x are worth measuring: they matter where x is not found in the cache. */
 bool tess_sliced_gathers_worth(const tess_cuda_problem *problem)
 {
     return problem->scattered > 0.25;
 }
 
-/* By fields, a block's x is one scalar of each of as many sectors. Block rows that follow each
- * other share these where their columns are near; elsewhere passes, which read every sector once,
- * move less. */
+/* Vectors by fields: every scalar of a block's x lies in another sector. Block rows that follow
+ * each other share the sectors where their columns are near. Elsewhere passes move less, since they
+ * read every sector once. */
 static bool by_fields(const tess_cuda_problem *problem)
 {
     return !tess_sliced_gathers_worth(problem);
 }
 
-/* Several threads a row: few or scattered rows, or wide blocks. */
+/* Whether several threads per row may pay: rows are few or scattered, or blocks wide. */
 static bool tpr_worth(const tess_cuda_problem *problem)
 {
     return problem->rows < (int64_t)problem->multiprocessors * 8192 || problem->block_width >= 16 ||
@@ -37,7 +37,7 @@ const tess_cuda_param tess_sliced_params[COUNT] = {
     [LAMBDA] = {"lambda", {0, 8, 16, 32, 64, 128}, 6},
     [PANELS] = {"panels", {1, 2, 3, 4, 6}, 5, tess_sliced_panels_worth},
     [V] = {"V", {1, 2, 4}, 3},
-    [XV] = {"xv", {1, 2, 4}, 3, tess_sliced_gathers_worth}, /* scalars of x a load */
+    [XV] = {"xv", {1, 2, 4}, 3, tess_sliced_gathers_worth}, /* scalars of x per load */
     [DEPTH] = {"depth", {1, 2, 4, 8}, 4},
     [TPR] = {"tpr", {1, 2, 4, 8, 16, 32}, 6, tpr_worth},
     [THREADS] = {"threads", {64, 128, 256, 512}, 4},
@@ -93,7 +93,7 @@ bool tess_sliced_fits(const tess_cuda_problem *problem, const int *p)
         return false;
     if (p[XV] > 1 && !reads_x_by(problem, p[XV]))
         return false;
-    /* Values and their x are in registers, of which a thread of 512 has half as many. */
+    /* Values and their x are in registers. A thread of 512 has half as many as one of 256. */
     int in_flight = p[THREADS] > 256 ? 128 : 256;
     bool wide = tess_sliced_is_wide(problem), complex = tess_is_complex(problem->type);
     int bytes = (wide ? 4 * p[V] : group * problem->block_width) * p[DEPTH] * real;
@@ -141,7 +141,8 @@ static void defines(const tess_cuda_problem *problem, const int *p, char *text, 
 }
 
 /* A solver's vectors should stay in L2 from one launch to the next, so a matrix that does not fit
- * is evicted first. H200, an iteration of cg with 331 776 rows of 3 x 3 blocks: 71.3 -> 64.7 us. */
+ * beside them is evicted first (H200, an iteration of cg, 331 776 rows of 3 x 3 blocks:
+ * 71.3 -> 64.7 us). */
 static void defines_with_dot(const tess_cuda_problem *problem, const int *p, char *text,
                              size_t size)
 {
@@ -159,10 +160,10 @@ static void layout_name(const tess_cuda_problem *problem, const int *p, char *te
              p[V], p[PANELS]);
 }
 
-/* One panel: the product, and the sum of the rows cut in it. Its lines, slices and cut rows are the
- * kernel's from 0 on, so the arrays that they index begin at the panel's; columns and values are
- * found by the slices' offsets. Parts of w*y follow each other: blocks of the first launch, then of
- * the second. */
+/* Launches one panel: the product, and the sum of the rows that are cut in it. The kernel counts
+ * lines, slices and cut rows from 0, so the arrays that they index begin at the panel's. Columns
+ * and values are found by the slices' offsets. The partial sums of w*y follow each other: those of
+ * the first launch's thread blocks, then the second's. */
 static int launch_panel(const tess_cuda_problem *problem, const int *p,
                         const tess_sliced_panel *panel, const tess_cuda_call *call,
                         uint64_t dot_part, int64_t *parts, tess_cuda_launch *out)
@@ -192,7 +193,7 @@ static int launch_panel(const tess_cuda_problem *problem, const int *p,
     return count;
 }
 
-/* Panel after panel; the last one leaves `parts` parts of w*y at dot_part. */
+/* Launches panel after panel. The last one leaves `parts` partial sums of w*y at dot_part. */
 static int products(const tess_cuda_problem *problem, const int *p, const tess_cuda_layout *layout,
                     const tess_cuda_call *call, uint64_t dot_part, int64_t *parts,
                     tess_cuda_launch *out)

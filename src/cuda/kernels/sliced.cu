@@ -1,34 +1,33 @@
-/* y = alpha A x + beta y on the sliced format (src/format/sliced.h): one thread a scalar row, or
- * PER_ROW threads when there are few rows. Lane t of a slice reads its values at stride 1 over the
- * slice, so every load of a warp is one contiguous piece, with no shuffle and no shared memory.
+/* y = alpha A x + beta y on the sliced format (src/format/sliced.h): one thread per scalar row, or
+ * PER_ROW threads where there are few rows. Lane t of a slice reads its values at stride 1 over the
+ * slice, so that every load of a warp is one contiguous piece, without shuffles or shared memory.
  *
- *   BH, BW    block height and width       HEIGHT   C, lines (block rows) a slice
- *   VEC       scalars a load               GROUP    blocks a group: GROUP*BW is a multiple of VEC
+ *   BH, BW    block height and width       HEIGHT   C, lines (block rows) per slice
+ *   VEC       scalars per load             GROUP    blocks per group: GROUP*BW is a multiple of VEC
  *                                                   (WIDE: zeros up to one)
- *   DEPTH     groups in flight             THREADS  threads a block
- *   PER_ROW   threads a row: they share the groups of a row (narrow blocks) or the columns of
- *             its blocks (WIDE); their sums are added in a fixed order through shared memory
+ *   DEPTH     groups in flight             THREADS  threads per thread block
+ *   PER_ROW   threads per row: they share the groups of a row (narrow blocks) or the columns of
+ *             its blocks (WIDE). Their sums are added in a fixed order through shared memory.
  *   WIDE      0: a group's loads are all in flight; n > 0: n loads in flight at a time, GROUP = 1
- *   DEAL      of WIDE: the blocks of a row are dealt to so many threads, or groups of them that
+ *   DEAL      with WIDE: the blocks of a row are dealt to DEAL threads, or groups of threads that
  *             share the columns; divides PER_ROW
- *   XVEC      scalars of x a load, where x lies at a multiple of them
+ *   XVEC      scalars of x per load, where x is aligned to them
  *   TARGETS   lines are not the block rows in order: targets[] says where a line goes
  *   RAGGED    cols is not a multiple of BW: the last block column hangs over the end of x
  *   FIELDS    x, y and w are by fields (fields.cuh)
- *   DOT       also the sum of w*y over the block's rows, of real scalars
+ *   DOT       also sums w*y over the thread block's rows; real scalars only
  *
- * One launch a panel of columns: the first with the caller's beta, the others with beta = 1. The
- * last one visits all rows, so that it can form w*y.
+ * One launch per panel of columns: the first has the caller's beta, the others beta = 1. The last
+ * launch visits all rows, so that it can form w*y.
  *
- * sliced_sum then adds the segments of rows that were cut, sliced_dot the blocks' parts of w*y.
- */
+ * Afterwards sliced_sum adds the segments of cut rows, and sliced_dot the partial sums of w*y. */
 #include "common.cuh"
 
-#define ROWS (THREADS / PER_ROW) /* scalar rows a thread block */
+#define ROWS (THREADS / PER_ROW) /* scalar rows per thread block */
 
-/* y is asked for before the sums, not after them: lines of a panel are short, and every wait after
- * another counts. Only for scalars in f64 the registers count more: with 34 instead of 32 a quarter
- * fewer threads fit (H200, 7 points: 260 us instead of 244). */
+/* y is loaded before the sums, not after them: lines of a panel are short, and two latencies in
+ * turn count. Only blocks of one column in f64 load it late, as registers count more there: with 34
+ * instead of 32 a quarter fewer threads fit (H200, 7 points: 260 us instead of 244). */
 #define EARLY_Y (TARGETS || BW > 1 || REAL == 4)
 
 typedef struct sliced_args {
@@ -43,10 +42,10 @@ typedef struct sliced_args {
     long long lines, rows, cols;
     factor alpha, beta;
     const scalar *w;  /* DOT */
-    double *dot_part; /* DOT: one number a thread block; NULL before the last panel */
+    double *dot_part; /* DOT: one number per thread block; NULL before the last panel */
 } sliced_args;
 
-/* The thread's scalar row among the block's. */
+/* The thread's scalar row among the thread block's. */
 DEVICE unsigned lane_place(void)
 {
     return PER_ROW > 1 ? threadIdx.x % ROWS : threadIdx.x;
@@ -55,7 +54,7 @@ DEVICE unsigned lane_place(void)
 #include "sliced_row.cuh"
 
 #if DOT
-/* The sum over all threads of a block, in a fixed order; valid in thread 0. */
+/* The sum over all threads of a thread block, in a fixed order; valid in thread 0. */
 DEVICE double block_sum(double mine, double *scratch, int threads)
 {
     scratch[threadIdx.x] = mine;
@@ -86,7 +85,8 @@ KERNEL(sliced, sliced_args, THREADS, 1)
         target = READ_ONLY(a.targets + line);
 #endif
     }
-    /* In a solver launches overlap; the next may read what the one before this wrote. */
+    /* In a solver launches overlap. The next launch may read what the one before this one wrote, so
+     * that it is let start only when that one has ended. */
     WAIT_FOR_LAST();
     LET_NEXT_START();
     const long long row = (long long)target * BH + lane % BH;
@@ -115,7 +115,7 @@ KERNEL(sliced, sliced_args, THREADS, 1)
 #endif
     if (part == 0 && line < a.lines && target < 0)
         a.slots[(long long)~target * BH + lane % BH] = sum;
-    const bool idle = length == 0 && IS_ONE(a.beta); /* y stays */
+    const bool idle = length == 0 && IS_ONE(a.beta); /* y stays as it is */
     if (mine && (!idle || (DOT && a.dot_part))) {
 #if EARLY_Y
         const scalar result = combined(a.alpha, sum, a.beta, old);

@@ -1,17 +1,14 @@
-/* The parameters that the sliced kernels take when nothing was measured. */
+/* The sliced kernels' parameters when nothing was measured. Times and ratios are from an H200. */
 #include "cuda/kernels/sliced_guess.h"
 
-/* The number of panels that moves the fewest bytes to and from memory, in the terms that depend on
- * it (bytes):
- *   y       every panel but the first reads and writes y of the rows that it visits, 2 bh reals a
- *           row, and reads the 8 bytes of the line's length and target; starting a line costs as
- *           much time as 150 bytes more (H200: with x of 46 and 63 MB two panels take a tenth and a
- *           fifth less time than one, with 37 MB as much);
- *   misses  a scattered block finds its x in L2 with probability cache / (x / panels), where cache
- *           is 0.4 of L2: about 24 MB of an H200's 60, of which each half caches for its own SMs
- *           while the matrix streams through. A miss costs the block's bw reals and one half-used
- *           transaction of 64 bytes more.
- * Wide blocks have few misses for their bytes and stay at one panel by the same sum. */
+/* Returns the number of panels that moves the fewest bytes, in the terms that depend on it:
+ *   y       Every panel but the first reads and writes y of the rows that it visits, 2 bh scalars,
+ *           and reads the line's length and target, 8 bytes. A line's start costs 150 bytes (x of
+ *           46 and 63 MB: two panels take a tenth and a fifth less time than one; 37: as much).
+ *   misses  A scattered block finds its x in L2 with probability cache / (x / panels). cache is 0.4
+ *           of L2, about 24 MB of 60: each half caches for its own SMs, and the matrix streams
+ *           through. A miss costs the block's bw scalars and a half-used transaction: 64 bytes.
+ * Wide blocks have few misses per byte, so that the sum gives them one panel. */
 static int guess_panels(const tess_cuda_problem *problem)
 {
     if (!tess_sliced_panels_worth(problem) || problem->l2_bytes == 0)
@@ -40,18 +37,15 @@ static int64_t mean_row(const tess_cuda_problem *problem)
     return problem->blocks / (problem->block_rows > 0 ? problem->block_rows : 1);
 }
 
-/* Whether rows side by side differ so much that sorting pays, which puts rows of one length
- * together. Two things are saved:
- *   wide blocks    a thread block holds its place until its longest row ends (H200, lengths of 0 to
- *                  2 times the mean, 90 to 700 MB: sorted, with four threads a row, 1.09 to 1.34
- *                  times as fast, in ten of ten cases);
- *   narrow blocks  padding shares sectors with what is read (the same lengths, b = 1 to 8, 150 to
+/* Returns whether neighbouring rows differ so much in length that sorting pays.
+ *   wide blocks    A thread block keeps its registers until its longest row ends (lengths of 0 to 2
+ *                  times the mean, 90 to 700 MB: sorted, with four threads per row, 1.09 to 1.34
+ *                  times as fast, in ten of ten cases).
+ *   narrow blocks  Padding shares sectors with what is read (the same lengths, b = 1 to 8, 150 to
  *                  300 MB: 1.02 to 1.4 times as fast, in 13 of 13 cases; prolongators of 3 x 6
- *                  blocks, padded by 1.23: 1.10 times in f32, 1.16 in f64). In L2 padding
- *                  costs little, and sorting up to 10 %.
- *
- * Cubes of 27 points are padded by 1.06 to 1.3, the more the smaller they are, and sorting changes
- * 1 % there. */
+ *                  blocks, padded by 1.23: 1.10 times in f32, 1.16 in f64). In L2 padding costs
+ *                  little, and sorting up to 10 %.
+ * Cubes of 27 points are padded by 1.06 (large) to 1.3 (small). Sorting changes 1 % there. */
 static bool is_uneven(const tess_cuda_problem *problem)
 {
     return tess_sliced_is_wide(problem)
@@ -61,8 +55,8 @@ static bool is_uneven(const tess_cuda_problem *problem)
 
 static void guess_irregular(const tess_cuda_problem *problem, int *p)
 {
-    /* Rows of very different lengths: cut the long ones, sort the rest, in windows so that y keeps
-     * its order roughly. */
+    /* Lengths differ very much: long rows are cut, and the others sorted, in windows so that y is
+     * still written roughly in order. */
     int64_t mean = mean_row(problem);
     p[PANELS] = guess_panels(problem);
     if (problem->longest_row > 2 * mean + 8 || p[PANELS] > 1) {
@@ -77,8 +71,8 @@ static void guess_irregular(const tess_cuda_problem *problem, int *p)
     }
 }
 
-/* Thread blocks for every multiprocessor, if smaller ones make them more. A dense matrix of 1024
- * rows has 16 threads a row in 32 thread blocks of 512, and in 64 of 256. */
+/* Halves thread blocks until every multiprocessor has one. A dense matrix of 1024 rows, with 16
+ * threads per row, has 64 thread blocks of 256 threads instead of 32 of 512. */
 static void guess_small_blocks(const tess_cuda_problem *problem, int *p)
 {
     while (p[THREADS] > 64 &&
@@ -91,9 +85,9 @@ static void guess_small_blocks(const tess_cuda_problem *problem, int *p)
     }
 }
 
-/* Loads in flight a thread: about a hundred bytes of values, less where blocks are small and many
- * threads fit, and at most half a row, since loads behind a row's end are wasted. Rows that were
- * cut and sorted are about as long as their neighbours. */
+/* Chooses the loads in flight per thread: up to 128 bytes of values, or 64 where blocks are small
+ * and many threads fit. Of narrow blocks at most half a row is in flight, as loads behind its end
+ * are wasted. Cut rows are sorted, and so about as long as their neighbours: two blocks at most. */
 static void guess_depth(const tess_cuda_problem *problem, int *p)
 {
     bool wide = tess_sliced_is_wide(problem), single = problem->type == TESS_F32;
@@ -110,10 +104,10 @@ static void guess_depth(const tess_cuda_problem *problem, int *p)
 
 /* ---- Rounds: how often thread blocks fill the device one after the other ---- */
 
-/* Registers of a thread: a few, two for 8 bytes of the values in flight and of their x, and two for
- * a column, this one and the next. Threads that share a wide block have their place in it too.
- * NVRTC 13 gives sm_90 within 8 of this (337 sets of wide blocks, 284 of them as many; 31 others).
- */
+/* Returns the registers of a thread: a base, one per 4 bytes of the values in flight and of their
+ * x, and two per column number, this one and the next. Threads that share a wide block also keep
+ * their place in it. NVRTC 13 gives sm_90 within 8 of this number (337 sets of parameters for wide
+ * blocks, 284 of them exactly; 31 others). */
 static int registers(const tess_cuda_problem *problem, const int *p)
 {
     const int real = (int)tess_type_size(problem->type), group = tess_sliced_blocks(problem, p);
@@ -123,8 +117,8 @@ static int registers(const tess_cuda_problem *problem, const int *p)
     return (int)tess_ceil_div(count, 8) * 8;
 }
 
-/* Threads that run at once on the device: 65 536 registers and at most 2048 threads a
- * multiprocessor, in whole thread blocks. */
+/* Returns the threads that run at once on the device: whole thread blocks, as many as 65 536
+ * registers and 2048 threads per multiprocessor allow. */
 static int64_t threads_at_once(const tess_cuda_problem *problem, const int *p)
 {
     const int most = 2048 / p[THREADS], blocks = 65536 / (registers(problem, p) * p[THREADS]);
@@ -137,7 +131,7 @@ static double rounds(const tess_cuda_problem *problem, const int *p)
     return at_once > 0 ? (double)problem->rows * p[TPR] / (double)at_once : 0;
 }
 
-/* Blocks of a row that its threads have in flight: less than 1 of wide blocks. */
+/* Returns the blocks of a row that its threads have in flight: of a wide block maybe a part. */
 static double blocks_in_flight(const tess_cuda_problem *problem, const int *p)
 {
     const int loads = tess_sliced_wide_loads(problem, p);
@@ -145,25 +139,27 @@ static double blocks_in_flight(const tess_cuda_problem *problem, const int *p)
                      : (double)p[DEPTH] * tess_sliced_blocks(problem, p) * p[TPR];
 }
 
-/* Whether the threads of a row wait for their loads so many times, in the mean. */
+/* Returns whether the threads of a row of mean length wait for loads `times` times or more. */
 static bool waits(const tess_cuda_problem *problem, const int *p, int times)
 {
     const double mean = (double)problem->blocks / (double)tess_max(problem->block_rows, 1);
     return mean >= times * p[PANELS] * blocks_in_flight(problem, p);
 }
 
-/* ---- Threads a row ---- */
+/* ---- Threads per row ---- */
 
-/* Half of the threads that multiprocessors hold. */
+/* Returns half of the threads that the multiprocessors hold, 2048 each. */
 static int64_t half_of_device(const tess_cuda_problem *problem)
 {
     return (int64_t)problem->multiprocessors * 1024;
 }
 
-/* Threads that a row has in any case, if it has blocks for them: of cut rows two (two matrices: 1
- * and 7 % faster than one), unless segments are short and blocks narrow; of long segments four, as
- * a few of these end last (14 matrices: 12 of them 2 to 16 % faster, two 1.8 and 4.2 % slower); of
- * wide blocks' rows that were sorted and not cut four too. */
+/* Returns the threads that a row gets however many that makes in all, if it has blocks for them.
+ * With fewer, long segments end last.
+ *   segments of 64 blocks or more   4  12 of 14 matrices 2 to 16 % faster, two 1.8 and 4.2 % slower
+ *   of 32 blocks, or wide blocks    2  two matrices 1 and 7 % faster than with one
+ *   sorted rows of wide blocks      4  where the mean row has 8 blocks or more
+ *   others                          1 */
 static int least_threads(const tess_cuda_problem *problem, const int *p)
 {
     const bool wide = tess_sliced_is_wide(problem);
@@ -172,12 +168,15 @@ static int least_threads(const tess_cuda_problem *problem, const int *p)
     return wide && is_uneven(problem) && mean_row(problem) >= 8 ? 4 : 1;
 }
 
-/* The most threads of rows that were cut, whose threads have so many blocks each: the last segments
- * end sooner with more. Of long segments eight a row are faster than four up to nine times as many
- * as multiprocessors hold (four of five matrices with ten blocks each: 1 to 19 %), with fewer
- * blocks each up to twice as many, of segments of 128 blocks six times (two matrices: 4 and 12 %).
- * 16 of wide blocks' rows are faster than eight up to 4.2 times as many as run at once (17 of 18
- * matrices: 3 to 51 %; from 5.2 times on 13 of 13 0 to 11 % slower). */
+/* Returns the most threads in all with which cut rows take p's threads per row: with more threads
+ * the last segments end sooner. `each`: blocks per thread; held: by the multiprocessors.
+ *   per row  segments       each >=  threads <=     compared with half the threads per row
+ *   any      16 or 32       3        held
+ *   8        64 or more     10       9 x held       four of five matrices 1 to 19 % faster
+ *   8        64, 128        3        2, 6 x held    128: two matrices 4 and 12 % faster
+ *   16       narrow blocks  3, 6     1.5, 2 x held
+ *   16       wide blocks    2        4.5 x at once  17 of 18 matrices 3 to 51 % faster up to 4.2 x,
+ *                                                   13 of 13 0 to 11 % slower from 5.2 x on */
 static double most_of_cut_rows(const tess_cuda_problem *problem, const int *p, double each)
 {
     const double half = (double)half_of_device(problem);
@@ -192,14 +191,13 @@ static double most_of_cut_rows(const tess_cuda_problem *problem, const int *p, d
     return (each >= 10 ? 18 : p[LAMBDA] < 128 ? 4 : 12) * half;
 }
 
-/* The most threads of wide blocks' rows, from eight a row on (H200, 9 000 to 32 000 rows, eight
- * threads a row instead of four, or 16 instead of eight). As many as run at once are faster where
- * each has four blocks (1.08, 1.14, 1.15, 1.33 and 1.44 times, once 0.995; rows of six blocks,
- * eight threads instead of four: 0.83 to 1.0 times in five of five cases). A second round of a
- * quarter of them costs more than that (27 points, b = 49, f32: 0.82 times). Rows that are sorted
- * leave their places one after the other, so that the next round starts early: 1.25 to 1.8 times as
- * many as run at once 1.10 to 1.24 times as fast (three matrices, one with three blocks a thread),
- * 2.9 times as many 0.88 times. */
+/* Returns the most threads in all with which rows of wide blocks take p's threads per row, 8 or 16.
+ *   rows    each >= threads <=    speed over half the threads per row (9 000 to 32 000 rows)
+ *   sorted  3       1.8 x at once 1.10 to 1.24 at 1.25 to 1.8 x (three, one with 3); 0.88 at 2.9 x
+ *   others  4       at once       1.08, 1.14, 1.15, 1.33 and 1.44, once 0.995
+ * Sorted rows end one after the other, so that the next round starts early. For others, a begun
+ * second round costs more than the threads gain (27 points, b = 49, f32, 1.25 rounds: 0.82), and
+ * rows of six blocks are too short for eight threads (0.83 to 1.0 in five of five cases). */
 static double most_of_wide_rows(const tess_cuda_problem *problem, const int *p, double each)
 {
     const bool sorted = p[SIGMA] > 1;
@@ -208,13 +206,16 @@ static double most_of_wide_rows(const tess_cuda_problem *problem, const int *p, 
                : (sorted ? 1.8 : 1) * (double)threads_at_once(problem, p);
 }
 
-/* Whether twice the threads a row are not too many in all: half of those that run at once. 32
- * threads a row only where that is a quarter (dense, 8 x 8 blocks, f64: 2048 rows 9.5 -> 9.0 us,
- * 4096 rows 33.5 -> 34.7). Cut rows and those of wide blocks may have more, and a third kind:
- * narrow blocks beyond L2 whose longest row is 1.4 times the mean have as many as run at once,
- * while threads wait six times and more (R of elasticity, 54 000 rows of 126 blocks, four threads
- * instead of two: 1.10 times as fast in f32, 1.16 in f64; A of its first coarse level, of 26
- * blocks: 1.06). Cubes, whose rows end together, take 2 to 3 % longer. */
+/* Returns whether rows take twice p's threads per row. That may make, of all rows together,
+ *   up to least_threads per row   any number of threads
+ *   2 to 16 per row               half of what the multiprocessors hold
+ *   2 to 16 of cut or wide rows   most_of_cut_rows or most_of_wide_rows
+ *   any number of long rows       all that the multiprocessors hold
+ *   32 per row                    a quarter of it
+ * 32 threads: dense, 8 x 8 blocks, f64, 2048 rows 9.5 -> 9.0 us, 4096 rows 33.5 -> 34.7. Long rows:
+ * narrow blocks beyond L2, the longest row 1.4 times the mean, six waits or more (R of elasticity,
+ * 54 000 rows of 126 blocks, four threads instead of two: 1.10 times as fast in f32, 1.16 in f64; A
+ * of its first coarse level, 26 blocks: 1.06; cubes, whose rows end together: 2 to 3 % slower). */
 static bool takes_twice(const tess_cuda_problem *problem, const int *p)
 {
     const int64_t half = half_of_device(problem), threads = problem->rows * 2 * p[TPR];
@@ -233,11 +234,11 @@ static bool takes_twice(const tess_cuda_problem *problem, const int *p)
            !tess_cuda_fits_cache(problem, 0.8) && waits(problem, p, 6);
 }
 
-/* Fewer rows than the device has threads for: several threads a row. Thread blocks of a wide
- * block's rows have at most 256 threads, as multiprocessors share few larger ones unevenly (H200,
- * 16 threads a row: 6 of 6 cases 4 to 27 % faster than with 512). A matrix in the cache answers
- * sooner, so fewer loads are in flight. Returns whether rows are so few that what follows, which is
- * for matrices that fill the device, does not apply. */
+/* Gives rows several threads where they are too few for the device. Thread blocks of wide blocks'
+ * rows have at most 256 threads, as multiprocessors share few larger ones unevenly (16 threads per
+ * row: 6 of 6 cases 4 to 27 % faster than with 512). A cache answers sooner, so that fewer loads
+ * are in flight. Returns whether rows now have more threads than half of what multiprocessors hold:
+ * takes_twice has then chosen the rounds, and the rules that follow do not apply. */
 static bool guess_few_rows(const tess_cuda_problem *problem, int *p)
 {
     int before = p[TPR], real = (int)tess_type_size(problem->type);
@@ -261,11 +262,12 @@ static bool guess_few_rows(const tess_cuda_problem *problem, int *p)
     return p[TPR] > before && problem->rows * p[TPR] > half_of_device(problem);
 }
 
-/* Between one round and two the second leaves most of the device idle while it waits for its loads.
- * With half the loads in flight, or else half the threads, all thread blocks run at once. H200, 27
- * points, b = 32, f64, 323 MB: 1.6 rounds 82.1 us, one 78.5; b = 19, f32: 1.04 rounds 92.6 us, one
- * 88.4. Rows that are sorted end one after the other, the shortest last. In the cache two
- * threads of a row stay two (dw8192, b = 16, f32: 1.7 rounds 12.7 us, one round at least 13.8). */
+/* Makes one round of one to two, and returns whether it did. The second round leaves most of the
+ * device idle while it waits for loads. With half the loads in flight, or else half the threads,
+ * all thread blocks run at once (27 points: b = 32, f64, 323 MB, 1.6 rounds 82.1 us, one 78.5;
+ * b = 19, f32, 1.04 rounds 92.6 us, one 88.4). Left as they are: sorted rows, which end one after
+ * the other, and two threads per row in L2 (dw8192, b = 16, f32: 1.7 rounds 12.7 us, one
+ * >= 13.8). */
 static bool guess_one_round(const tess_cuda_problem *problem, int *p)
 {
     static const int halved[] = {DEPTH, TPR};
@@ -286,7 +288,7 @@ static bool guess_one_round(const tess_cuda_problem *problem, int *p)
     return false;
 }
 
-/* Twice the threads a row, if the kernel takes them. */
+/* Doubles the threads per row if the kernel takes them; returns whether it did. */
 static bool double_threads(const tess_cuda_problem *problem, int *p)
 {
     p[TPR] *= 2;
@@ -296,13 +298,13 @@ static bool double_threads(const tess_cuda_problem *problem, int *p)
     return false;
 }
 
-/* A thread that waits for its loads a dozen times holds its place for long, and at the end of a
- * launch thread blocks end one by one: two threads a row end sooner. H200, 27 points, f64: b = 10
- * 82.8 -> 78.3 us, b = 5 to 11 of 1.1 GB 1 to 2 %; of 7 points, where threads wait 3 or 4 times, it
- * costs 2 to 4 %. So do eight that are dealt the blocks instead of four, in f64 (27 points, b = 50:
- * 82.6 -> 77.4 us, b = 48 to 59 2 % in the mean; f32 up to 12 % slower). A second round
- * that is begun costs more (b = 44, f64, two threads and 1.8 rounds: 153.5 us, one thread and one
- * round: 146.3). Rows that do not fill the device once get threads by guess_few_rows. */
+/* Gives long rows two threads. A thread that waits for loads a dozen times keeps its registers for
+ * long, and at the end of a launch thread blocks end one by one: two threads end sooner (27 points,
+ * f64: b = 10 82.8 -> 78.3 us, b = 5 to 11 of 1.1 GB 1 to 2 %; 7 points, 3 or 4 waits: 2 to 4 %
+ * slower). In f64 four threads become eight, which are dealt the blocks (27 points: b = 50
+ * 82.6 -> 77.4 us, b = 48 to 59 2 % in the mean; f32 up to 12 % slower). A second round that is
+ * only begun costs more (b = 44, f64: two threads and 1.8 rounds 153.5 us, one thread and one round
+ * 146.3). Rows that do not fill the device once get their threads from guess_few_rows. */
 static void guess_long_rows(const tess_cuda_problem *problem, int *p)
 {
     const int before = p[TPR];
@@ -313,9 +315,9 @@ static void guess_long_rows(const tess_cuda_problem *problem, int *p)
         p[TPR] = before;
 }
 
-/* Sorted rows of narrow blocks get two threads, then four, while threads wait six times for their
- * loads (H200, 13 matrices with lengths of 0 to 2 times the mean: two threads are 2 to 7 % faster
- * in the five that wait as often, between 2 % faster and 8 % slower in the others). */
+/* Gives sorted rows of narrow blocks two threads, then four, while threads wait six times or more
+ * (13 matrices with lengths of 0 to 2 times the mean: two threads are 2 to 7 % faster in the five
+ * that wait as often, between 2 % faster and 8 % slower in the others). */
 static void guess_sorted_rows(const tess_cuda_problem *problem, int *p)
 {
     if (p[SIGMA] == 1 || p[LAMBDA] > 0 || tess_sliced_is_wide(problem))
@@ -325,11 +327,11 @@ static void guess_sorted_rows(const tess_cuda_problem *problem, int *p)
         more = double_threads(problem, p);
 }
 
-/* Several threads a row leave few rows to a thread block, and neighbouring thread blocks read the
- * same cache lines at their ends: with 256 threads these are half as many. H200, four threads a row
- * in f32: 22 of 22 matrices of b = 48 to 64 0.5 to 2.5 % faster; eight in f64: 13 of 16 0.4 to 9 %
- * faster, three 1.0 to 1.7 % slower. A launch that hardly fills the device twice counts on small
- * thread blocks (27 points, b = 50, f64, one round: 7 % slower). */
+/* Takes thread blocks of 256 threads where rows have several. Thread blocks then have few rows, and
+ * neighbouring ones read the same cache lines at their ends, of which larger ones have fewer (four
+ * threads per row, f32: 22 of 22 matrices of b = 48 to 64 0.5 to 2.5 % faster; eight, f64: 13 of 16
+ * 0.4 to 9 % faster, three 1.0 to 1.7 % slower). A launch of hardly two rounds ends sooner in small
+ * thread blocks (27 points, b = 50, f64, one round: 7 % slower with 256). */
 static void guess_large_blocks(const tess_cuda_problem *problem, int *p)
 {
     int larger[COUNT];
@@ -366,18 +368,18 @@ void tess_sliced_guess(const tess_cuda_problem *problem, int *p)
     guess_depth(problem, p);
     if (p[PANELS] > 1)
         p[HINT] = 2;
-    /* Small blocks that come from far beyond L2 are read 1 % faster unmarked. Of a few times L2
-     * some would stay for the next product and does if marked (H200, b = 2, 7 points: 175 MB 10 %
-     * faster, 27 points: 308 MB 7 %, 1.1 GB 1 % slower). */
+    /* Of a matrix of a few times L2, a part stays there for the next product with hint 1 (b = 2: 7
+     * points, 175 MB, 10 % faster; 27 points, 308 MB, 7 %). Far beyond L2, small blocks are read
+     * faster without it (1.1 GB: 1 %). */
     else if (p[SIGMA] == 1 && !tess_cuda_fits_cache(problem, 8) &&
              (bw <= 3 || (single && bw < 8 && bw % 2 != 0)))
         p[HINT] = 0;
-    /* A matrix that fits the cache is not marked to be evicted first: its cache lines would never
-     * displace those that another kernel left to stay (H200, 39 MB: 10 or 15 us). */
+    /* A matrix that fits L2 has no hint: with one, its cache lines would never displace those that
+     * another kernel left to stay (39 MB: 15 us with a hint, 10 without). */
     if (tess_cuda_fits_cache(problem, 1) && p[PANELS] == 1)
         p[HINT] = 0;
-    /* Threads of wide blocks share the columns. Others share a row's blocks: of five, four threads
-     * would be idle in most of their second step (dw8192, b = 16, f32: 13.3 us, with two 12.5). */
+    /* Threads of wide blocks share the columns, others a row's blocks. Of five blocks, four threads
+     * leave three idle in their second step (dw8192, b = 16, f32: 13.3 us, two threads 12.5). */
     const bool shares_blocks = !tess_sliced_is_wide(problem) && p[LAMBDA] == 0;
     if (bw == 16 || bw >= 48)
         p[TPR] = mean >= (shares_blocks ? 6 : 4) ? 4 : 2;
@@ -385,7 +387,7 @@ void tess_sliced_guess(const tess_cuda_problem *problem, int *p)
         p[TPR] = 1;
     while (!tess_sliced_is_wide(problem) && p[TPR] > 1 && p[DEPTH] > 1 &&
            2 * p[DEPTH] * p[TPR] * tess_sliced_blocks(problem, p) > mean + 1)
-        p[DEPTH] /= 2; /* at most half a row, as above */
+        p[DEPTH] /= 2; /* at most half a row, as in guess_depth */
     const bool few = guess_few_rows(problem, p);
     guess_small_blocks(problem, p);
     if (!few && !guess_one_round(problem, p))

@@ -9,14 +9,17 @@ extern const tess_cuda_param tess_sliced_params[COUNT];
 
 bool tess_sliced_panels_worth(const tess_cuda_problem *problem);
 bool tess_sliced_gathers_worth(const tess_cuda_problem *problem);
-/* Wider blocks are read in pieces, so that their registers do not grow with the block. */
+/* Whether blocks are wider than TESS_SLICED_WIDE. They are read in pieces, so that registers do not
+ * grow with the block. */
 bool tess_sliced_is_wide(const tess_cuda_problem *problem);
-/* P: blocks a group. */
+/* P: blocks per group. */
 int tess_sliced_blocks(const tess_cuda_problem *problem, const int *p);
-/* Blocks of a row that its threads have at a time. Few rows have many threads: four share a block's
- * columns, so that each has several loads in flight, and the blocks are dealt. */
+/* The blocks of a row that its threads take at a time. Of more than four threads, groups of four
+ * share a block's columns, so that each thread has several loads in flight, and the blocks are
+ * dealt to the groups. */
 int tess_sliced_dealt(const int *p);
-/* Loads in flight of a wide block's row: an even share of the thread's columns; 0: not wide. */
+/* Loads that a thread has in flight of a wide block: its columns in pieces of equal size. 0: blocks
+ * are not wide. */
 int tess_sliced_wide_loads(const tess_cuda_problem *problem, const int *p);
 bool tess_sliced_fits(const tess_cuda_problem *problem, const int *p);
 

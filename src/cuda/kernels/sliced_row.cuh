@@ -1,30 +1,31 @@
 /* The sum of one scalar row of sliced storage; sliced.cu says what the macros mean. */
 #include "gather.cuh"
 
-#define LANES (HEIGHT * BH)   /* scalar rows a slice */
-/* Vectors a group and row; the last one of a wide block's row may be filled with zeros. */
+#define LANES (HEIGHT * BH)   /* scalar rows per slice */
+/* Vectors of a group in one scalar row. The last one of a wide block's row may end with zeros. */
 #define GV ((GROUP * BW + VEC - 1) / VEC)
 
 #define load_vector PASTE(stream_scalar, VEC)
 #define load_columns PASTE(stream_index, GROUP)
 
-/* The thread's part of one row. `values` and `columns` point at the row's first scalar and column;
- * inside the loops all offsets from them are compile-time constants. */
+/* The thread's part of one row. `values` and `columns` point at the row's first scalar and column.
+ * The loads in a loop's body differ by compile-time constants, so that they share an address. */
 #if WIDE
 #define ACROSS (PER_ROW / DEAL) /* threads that share a block's columns */
-#define SHARE ((GV + ACROSS - 1) / ACROSS) /* vectors of a block a thread takes */
-#define LAST ((GV - 1) % SHARE + 1)        /* the last thread that takes any */
+#define SHARE ((GV + ACROSS - 1) / ACROSS) /* vectors of a block that a thread takes */
+#define LAST ((GV - 1) % SHARE + 1)        /* vectors of the last thread that takes any */
 
-/* Loads in flight that a piece of so many vectors has at its end. */
+/* The loads of the last piece, when so many vectors are read in pieces of WIDE loads. */
 #define AT_END(vectors) (((vectors)-1) % WIDE + 1)
-/* Whether load j of the piece at j0 is one of the thread's. A condition that is not known when the
- * kernel is compiled costs registers: its load has an address of its own. */
+/* Whether load j of the piece at j0 is one of the thread's. A condition that is known at run time
+ * only costs registers: its load has an address of its own. */
 #define INSIDE(j0, j) (((j) < AT_END(SHARE) && (j) < AT_END(LAST)) || (j0) + (j) < end)
-/* Whether scalar i of this vector is one of the block's: behind it x may be infinite. */
+/* Whether scalar i of load j lies in the block. Behind the block's row values are 0, but x may be
+ * infinite. */
 #define IN_BLOCK(j0, j, i)                                                                         \
     ((i) == 0 || BW % VEC == 0 || (j) != AT_END(LAST) - 1 || ((j0) + (j)) * VEC + (i) < BW)
 
-/* This thread's columns of every DEAL-th block, WIDE loads at a time. */
+/* The sum over this thread's columns of every DEAL-th block, WIDE loads at a time. */
 DEVICE scalar row_sum(const scalar *x, long long cols, const scalar *values, const int *columns,
                       int length, int part, bool vectors, policy p, policy keep)
 {
@@ -44,7 +45,7 @@ DEVICE scalar row_sum(const scalar *x, long long cols, const scalar *values, con
             load_columns(columns, &next, p);
         int j0 = first;
 #if ACROSS == 2 && GV % 2 == 0 && SHARE == WIDE
-        HIDE(j0); /* else addresses of all loads are kept from block to block, in 100 registers */
+        HIDE(j0); /* else 100 registers keep the addresses of all loads from block to block */
 #endif
         NO_UNROLL
         for (; j0 < end; j0 += WIDE) {
@@ -74,8 +75,8 @@ DEVICE scalar row_sum(const scalar *x, long long cols, const scalar *values, con
     return sum;
 }
 #else
-/* Every PER_ROW-th group of the row, DEPTH of them in flight. Columns are loaded one round ahead: x
- * needs them first. */
+/* The sum over every PER_ROW-th group of the row, DEPTH groups in flight. Columns are loaded one
+ * turn ahead, as the loads of x need them. */
 #define GROUP_VALUES ((long long)PER_ROW * GV * LANES * VEC) /* to the thread's next group */
 #define GROUP_COLUMNS ((long long)PER_ROW * HEIGHT * GROUP)
 

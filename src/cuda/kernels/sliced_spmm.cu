@@ -1,10 +1,10 @@
-/* Y = alpha A X + beta Y for VECTORS vectors on the sliced format (src/format/sliced.h, V = 1,
- * no cut rows): a thread keeps CHUNK scalar rows of a block row times EACH vectors in registers, so
+/* Y = alpha A X + beta Y for VECTORS vectors on the sliced format (src/format/sliced.h, V = 1, no
+ * cut rows): a thread keeps CHUNK scalar rows of a block row times EACH vectors in registers, so
  * that a value is loaded once for EACH products and an element of X once for CHUNK.
  *
- *   BH, BW     block height and width        HEIGHT     lines (block rows) a slice
- *   VECTORS    right-hand sides              EACH       of them a thread; neighbours take the next
- *   CHUNK      scalar rows a thread          THREADS    threads a block
+ *   BH, BW     block height and width        HEIGHT     lines (block rows) per slice
+ *   VECTORS    right-hand sides              EACH       vectors per thread
+ *   CHUNK      scalar rows per thread        THREADS    threads per thread block
  *   ROW_MAJOR  the vectors' elements of one row lie together: element i of vector j is X[i*ld + j],
  *              otherwise X[j*ld + i]
  *   TARGETS, RAGGED as in sliced.cu
@@ -14,9 +14,9 @@
  */
 #include "common.cuh"
 
-#define LANES (HEIGHT * BH)                       /* scalar rows a slice */
-#define CHUNKS ((BH + CHUNK - 1) / CHUNK)         /* threads a block row and vector group */
-#define GROUPS ((VECTORS + EACH - 1) / EACH)      /* threads a chunk */
+#define LANES (HEIGHT * BH)                       /* scalar rows per slice */
+#define CHUNKS ((BH + CHUNK - 1) / CHUNK)         /* threads per block row and vector group */
+#define GROUPS ((VECTORS + EACH - 1) / EACH)      /* threads per chunk */
 #define PAIR (16 / SCALAR_BYTES)                  /* scalars of the widest load */
 
 typedef struct sliced_spmm_args {
@@ -66,7 +66,7 @@ DEVICE void load_row(const sliced_spmm_args *a, long long i, int first, bool pai
         xs[j] = first + j < VECTORS ? read_scalar(a->x + element(i, first + j, a->ldx)) : ZERO;
 }
 
-/* The thread's rows from i0 on of a line, times its vectors from `first` on. */
+/* Adds to `sums` the thread's rows of a line, from i0 on, times its vectors, from `first` on. */
 DEVICE void multiply(const sliced_spmm_args *a, const scalar *values, const int *columns, int length,
                      int i0, int first, bool pairs, scalar sums[CHUNK][EACH])
 {

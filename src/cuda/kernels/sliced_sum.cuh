@@ -1,8 +1,11 @@
 /* The second half of sliced.cu: sums of cut rows, and of the thread blocks' parts of w*y. */
-/* Sums of the segments of cut rows, in the order of the segments. The first `cut_long` rows have
- * many: a thread block each, thread (i, q) adds every SUM_PARTS-th segment of scalar row i, then the
- * parts are added pairwise, always the same pairs. The others: one thread a scalar row. The launch
- * may start before the one that leaves the segments' sums has ended. */
+/* Sums of the segments of cut rows, in a fixed order.
+ *   the first `cut_long` rows  have many segments: a thread block per row. Thread (i, q) adds every
+ *                              SUM_PARTS-th segment of scalar row i. Then the parts are added
+ *                              pairwise, always the same pairs.
+ *   the others                 have one thread per scalar row, which adds the segments in their
+ *                              order.
+ * The launch may start before the one that leaves the segments' sums has ended. */
 #include "fields.cuh"
 #include "segments.cuh"
 
@@ -86,7 +89,7 @@ KERNEL(sliced_sum, sliced_sum_args, SUM_THREADS, 1)
 }
 
 #if DOT
-/* One thread block: the parts of all others, in a fixed order. */
+/* One thread block adds the partial sums of all others, in a fixed order. */
 #define DOT_THREADS 1024
 
 typedef struct sliced_dot_args {

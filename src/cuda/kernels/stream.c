@@ -12,7 +12,7 @@ static const tess_cuda_param params_of_stream[COUNT] = {
     [HINT] = {"hint", {1, 2}, 2},
 };
 
-/* The layout of stream.cu's dynamic shared memory. */
+/* Bytes of stream.cu's dynamic shared memory, in the order in which they lie. */
 static int64_t shared_bytes(const tess_cuda_problem *problem, const int *p)
 {
     int64_t real = (int64_t)tess_type_size(problem->type);
@@ -24,7 +24,7 @@ static int64_t shared_bytes(const tess_cuda_problem *problem, const int *p)
 static bool fits(const tess_cuda_problem *problem, const int *p)
 {
     int64_t shared = shared_bytes(problem, p);
-    int64_t an_sm = problem->shared_limit + 1024; /* a block may have all of it but 1 KB */
+    int64_t an_sm = problem->shared_limit + 1024; /* a thread block may have all but 1 KB */
     return shared <= problem->shared_limit && p[PER_SM] * (shared + 1024) <= an_sm &&
            p[PER_SM] * p[THREADS] <= 2048 &&
            (int64_t)p[TILE] * problem->block_width <= 16 * (int64_t)p[THREADS];

@@ -1,9 +1,9 @@
 /* y = alpha A x + beta y on plain BSR, the stream of blocks cut into equal shares.
  *
  * Thread block g takes a contiguous range of tiles of TILE blocks, whatever rows they belong to, so
- * a row of any length costs no one more than its share. A ring of STAGES tiles of values and columns
- * is filled by bulk copies (sm_90 and newer) or cp.async; x is gathered one tile ahead, into
- * registers first.
+ * that a row of any length costs no thread block more than its share. A ring of STAGES tiles of
+ * values and columns is filled by bulk copies (sm_90 and newer) or cp.async. x is gathered one tile
+ * ahead, into registers first.
  *
  *     ring     | tile t: being multiplied | tile t+1: its x is being gathered | t+2 ... under way |
  *     partial  one number per (block, scalar row of it)
@@ -13,19 +13,19 @@
  * A row that leaves the tile is carried to the next. A row that leaves the share, or came into it,
  * goes to tail[g] or head[g]; stream_join adds tail[g] + head[g+1] + ... in this order.
  *
- * What a row needs to be added is fetched a tile ahead too: its blocks' range depends on the tile's
- * rows, and two loads in turn would take longer than the tile.
+ * The range of a row's blocks is fetched a tile ahead too: it depends on the tile's rows, and two
+ * loads in turn would take longer than the tile.
  *
  * Macros: BH, BW, THREADS, TILE, STAGES, LANES as above; RAGGED: cols is not a multiple of BW;
- * PER_SM: thread blocks an SM.
+ * PER_SM: thread blocks per SM.
  */
 #include "common.cuh"
 
 #define TILE_VALUES (TILE * BH * BW)
-#define X_EACH ((TILE * BW + THREADS - 1) / THREADS) /* elements of x a thread gathers a tile */
+#define X_EACH ((TILE * BW + THREADS - 1) / THREADS) /* elements of x per thread and tile */
 
-/* Registers for that many thread blocks, but no fewer than 64 a thread; more where the threads do the
- * copying. */
+/* The registers allow PER_SM thread blocks, but a thread has at least 64. It has more where the
+ * threads do the copying, or gather much of x. */
 #define LEAST_BLOCKS (ARCH < 90 || X_EACH > 4 ? 1 : PER_SM * THREADS > 1024 ? 1024 / THREADS : PER_SM)
 
 /* Shared memory: ring of values, ring of columns, x and partials of two tiles, carries, barriers.
@@ -43,7 +43,7 @@ typedef struct stream_args {
     const int *tile_rows; /* first block row that begins in the tile or later; tiles + 1 */
     const real *x;
     real *y;
-    real *head, *tail; /* BH numbers a thread block */
+    real *head, *tail; /* BH numbers per thread block */
     long long tiles, blocks, rows, cols;
     double alpha, beta;
 } stream_args;
@@ -60,7 +60,8 @@ DEVICE long long tile_end(const stream_args *a, long long tile)
     return end < a->blocks ? end : a->blocks;
 }
 
-/* Asks for a tile. What does not fill 16 bytes at the end of the matrix is copied by hand. */
+/* Asks for a tile. What does not fill 16 bytes at the end of the matrix is copied by ordinary
+ * loads. */
 DEVICE void request(const stream_args *a, unsigned char *memory, long long tile, int stage,
                     policy p)
 {
@@ -99,7 +100,7 @@ DEVICE void request(const stream_args *a, unsigned char *memory, long long tile,
 #endif
 }
 
-/* The n-th tile of the share is in shared memory, for all threads. */
+/* Waits until the n-th tile of the share is in shared memory, for all threads. */
 DEVICE void await(unsigned char *memory, long long n)
 {
 #if ARCH >= 90
@@ -112,7 +113,7 @@ DEVICE void await(unsigned char *memory, long long n)
 #endif
 }
 
-/* The thread's part of the tile's x. */
+/* Loads the thread's part of the tile's x. */
 DEVICE void gather(const stream_args *a, const int *columns, int count, real *xs)
 {
     UNROLL
@@ -166,9 +167,9 @@ DEVICE void deliver(const stream_args *a, real sum, long long row, int i, bool b
     }
 }
 
-/* The thread's row in one pass over a tile's rows, and where its blocks begin and end. Item 0 is the
- * row that came in from the tile before, the others begin in the tile: rows begin-1 .. end-1, where
- * begin and end are tile_rows[] of the tile and the next. */
+/* The thread's row in one pass over a tile's rows, and where its blocks begin and end. Item 0 is
+ * the row that came in from the tile before, the others begin in the tile: rows begin-1 .. end-1,
+ * where begin and end are tile_rows[] of the tile and the next. */
 typedef struct tile_row {
     long long first, last;
     int row, i; /* block row, or -1: none; scalar row in it */
@@ -187,8 +188,8 @@ DEVICE tile_row row_of(const stream_args *a, int begin, int end, int pass)
     return r;
 }
 
-/* Adds the partials of every row with blocks in the tile, and of empty rows that begin in it. `r` is
- * the thread's row in the first pass, fetched a tile ahead: short tiles need no other. */
+/* Adds the partials of every row with blocks in the tile, and of empty rows that begin in it. `r`
+ * is the thread's row in the first pass, fetched a tile ahead: short tiles need no other. */
 DEVICE void add_rows(const stream_args *a, long long tile, int rows_begin, int rows_end, tile_row r,
                      long long share_first, bool share_ends, const real *partial,
                      const real *carry_in, real *carry_out)
@@ -285,8 +286,8 @@ KERNEL(stream, stream_args, THREADS, LEAST_BLOCKS)
     }
 }
 
-/* Rows cut between shares: one thread a (share, scalar row). The row that begins in share g and goes
- * on is tail[g] + head[g+1] + ... + head of the share it ends in. */
+/* Rows cut between shares: one thread per (share, scalar row). A row that begins in share g and
+ * goes on has the sum tail[g] + head[g+1] + ... + head of the share that it ends in. */
 #define JOIN_THREADS 128
 
 typedef struct stream_join_args {

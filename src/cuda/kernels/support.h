@@ -24,8 +24,8 @@ void tess_cuda_launch_balanced_sum(const tess_cuda_problem *problem, const tess_
                                    const tess_cuda_call *call, tess_cuda_launch *out);
 
 /* sliced: src/format/sliced.h; layout->format is the tess_sliced, whose panels a product is
- * launched by. DOT_AT: byte offset in the workspace of the parts of a dot product, one double a
- * thread block of the last panel; the slots of segments come first. */
+ * launched by. SLICED_DOT_AT: byte offset in the workspace of a dot product's partial sums, one
+ * double per thread block of the last panel. The segments' slots come before them. */
 enum {
     SLICED_OFFSETS,
     SLICED_LENGTHS,
@@ -79,8 +79,8 @@ enum { TESS_CUDA_GATHER = 256 }; /* threads of a layout's gather */
 /* Appends an array. */
 void tess_cuda_layout_add(tess_cuda_layout *layout, const void *host, int64_t count, size_t size);
 
-/* A launch without arguments, of a one-dimensional grid. A grid too large for any device is not cut
- * to 32 bits, so that tess_cuda_launch_check refuses it. */
+/* A launch without arguments, of a one-dimensional grid. A grid of more than 32 bits becomes
+ * UINT32_MAX, which tess_cuda_launch_check refuses. */
 static inline tess_cuda_launch *tess_cuda_launch_start(tess_cuda_launch *launch, const char *entry,
                                                        int64_t grid, int block)
 {

@@ -11,7 +11,7 @@ static const tess_cuda_param params_of_swept[COUNT] = {
     [ASYNC] = {"async", {0, 1}, 2},
     [WARPS] = {"warps", {4, 8, 16}, 3},
     [PER_SM] = {"blocks", {1, 2, 3, 4, 5, 6}, 6},
-    [SHARED] = {"shared", {16, 100, 132, 164, 196, 228}, 6}, /* KB an SM */
+    [SHARED] = {"shared", {16, 100, 132, 164, 196, 228}, 6}, /* KB per SM */
     [HINT] = {"hint", {0, 1, 2}, 3},
 };
 
@@ -20,20 +20,20 @@ static int64_t real_bytes(const tess_cuda_problem *problem)
     return (int64_t)tess_type_size(problem->type);
 }
 
-/* x of a thread block's blocks in flight. */
+/* Shared memory for x of a thread block's blocks in flight. */
 static int64_t copies_bytes(const tess_cuda_problem *problem, const int *p)
 {
     int64_t pieces = (problem->block_width * real_bytes(problem) + 8) / 16;
     return p[ASYNC] ? (int64_t)p[WARPS] * p[GATHER] * TESS_SWEPT_LANES * 16 * pieces : 0;
 }
 
-/* A warp's sums, as swept.cu places them. */
+/* Shared memory for a warp's sums, as swept.cu places them. */
 static int64_t sums_bytes(const tess_cuda_problem *problem, int64_t lines)
 {
     return tess_ceil_div(lines * problem->block_height * real_bytes(problem), 16) * 16;
 }
 
-/* Lines of a chunk, at most. Of an SM's shared memory 1 KB a thread block is lost. */
+/* The most lines of a chunk. Every thread block loses 1 KB of an SM's shared memory. */
 static int64_t lines_most(const tess_cuda_problem *problem, const int *p)
 {
     int64_t an_sm = tess_min((int64_t)p[SHARED] * 1024, problem->shared_limit + 1024);
@@ -42,8 +42,8 @@ static int64_t lines_most(const tess_cuda_problem *problem, const int *p)
     return lines < TESS_SWEPT_NONE ? lines : TESS_SWEPT_NONE;
 }
 
-/* As many full rounds of thread blocks as the sums need. Chunks have equal work, so that some have
- * more lines than others: a sixteenth is left for that. */
+/* Chunks for as many full rounds of thread blocks as the sums need. Chunks have equal work, so that
+ * some have more lines than others: a sixteenth of the memory is left for them. */
 static int64_t chunks_of(const tess_cuda_problem *problem, const int *p)
 {
     int64_t resident = (int64_t)problem->multiprocessors * p[PER_SM] * p[WARPS], rounds = 1;
@@ -52,8 +52,8 @@ static int64_t chunks_of(const tess_cuda_problem *problem, const int *p)
     return resident * rounds;
 }
 
-/* Columns scattered over an x of which L2 holds less than half while the matrix streams through it,
- * at the block sizes where the format was seen to pay. */
+/* Whether columns are scattered over an x that L2 cannot hold while the matrix streams through it
+ * (0.4 of L2), in f64, at the block sizes where the format was seen to pay. */
 static bool made_for(const tess_cuda_problem *problem)
 {
     double x = (double)problem->cols * (double)real_bytes(problem);
@@ -67,9 +67,10 @@ static bool fits(const tess_cuda_problem *problem, const int *p)
     int64_t bw = problem->block_width, size = bw * problem->block_height;
     int64_t real = real_bytes(problem), known = 2 * (p[AHEAD] > p[GATHER] ? p[AHEAD] : p[GATHER]);
     int64_t threads = (int64_t)p[WARPS] * TESS_SWEPT_LANES;
-    /* Registers of a thread: what is in flight, and 38 beside it. */
+    /* Registers of a thread: what is in flight, and 38 others. */
     int64_t words = real / 4 * (size * p[AHEAD] + bw * p[GATHER]) + known + 38;
-    /* Steps whose words are known are done in groups of those in flight. */
+    /* The loop is unrolled over the steps whose words are known, so both numbers in flight divide
+     * it. */
     return size <= 16 && known % p[AHEAD] == 0 && known % p[GATHER] == 0 &&
            words * threads * p[PER_SM] <= 65536 && words <= 255 &&
            (!p[ASYNC] || (bw * real % 8 == 0 && problem->cols % bw == 0)) &&

@@ -1,21 +1,21 @@
 /* y = alpha A x + beta y on swept storage (src/format/swept.h): for matrices whose columns are
  * scattered over an x that the cache cannot hold.
  *
- * A warp has a chunk of lines, whose sums it keeps in shared memory while it walks over their
- * blocks by rising column, a block a lane. All warps walk at about the same speed, so what they
- * need of x at a time is in L2, where it comes once a round of thread blocks; nothing but speed
- * depends on that. Warps have nothing to do with each other, and every load is asked for steps
- * ahead: the words first, which x needs, then values and x.
+ * A warp has a chunk of lines. It keeps their sums in shared memory while it walks over their
+ * blocks by rising column, one block per lane. All warps walk at about the same speed, so that the
+ * part of x that they need at a time is in L2, and is read from memory once per round of thread
+ * blocks. Only the speed depends on that: warps do not wait for each other. Every load is issued
+ * steps ahead: the words first, which x needs, then values and x.
  *
  *   BH, BW, XVEC, RAGGED   as in sliced.cu
- *   WARPS    of a thread block        PER_SM   thread blocks an SM is to hold
+ *   WARPS    of a thread block        PER_SM   thread blocks that an SM is to hold
  *   AHEAD    steps of values in flight
  *   GATHER   steps of x in flight
- *   ASYNC    x of a block, a multiple of 8 bytes, is copied to shared memory by the pieces of 16
- *            that it lies in: there it takes no more while it is on its way, where a load takes a
- *            whole line of L1. Where x lies at a multiple of 16 bytes and is not RAGGED.
+ *   ASYNC    x of a block, a multiple of 8 bytes, is copied to shared memory, in the pieces of 16
+ *            bytes that it lies in. A copy under way takes no more room than that, but a load
+ *            takes a whole cache line of L1. x must be aligned to 16 bytes, and not RAGGED.
  *
- * sliced_sum then adds the segments of rows that were cut.
+ * Afterwards sliced_sum adds the segments of cut rows.
  */
 #include "common.cuh"
 #include "gather.cuh"
@@ -37,7 +37,7 @@
 #define WHOLE (BLOCK / PIECE * PIECE)
 #define load_piece PASTE(stream_load, PIECE)
 
-/* Sums are read and written by 16 bytes where a line's are a multiple of them. */
+/* Sums are read and written 16 bytes at a time where those of a line are a multiple of 16 bytes. */
 #if BH % PIECE == 0
 #define SUMS PIECE
 #else
@@ -50,12 +50,13 @@ typedef struct ALIGNED(16) x_piece {
     real of[PIECE];
 } x_piece;
 
-/* Pieces that x of a block lies in; of a block that begins in the middle of one it lies later. */
+/* The pieces that x of a block lies in, and the scalars by which x lies later in them if the block
+ * begins in the middle of a piece. */
 #define X_PIECES ((BW * REAL + 8) / 16)
 #define X_SHIFT (BW * REAL % 16 / REAL)
-#define X_ROOM (GATHER * X_PIECES * LANES * PIECE) /* scalars a warp */
+#define X_ROOM (GATHER * X_PIECES * LANES * PIECE) /* scalars per warp */
 
-#define KNOWN (2 * (AHEAD > GATHER ? AHEAD : GATHER)) /* steps whose words are asked for */
+#define KNOWN (2 * (AHEAD > GATHER ? AHEAD : GATHER)) /* steps whose words are loaded */
 
 typedef struct swept_args {
     const int *chunk_line;
@@ -112,7 +113,7 @@ typedef struct window {
 } window;
 
 #if ASYNC
-/* Of the last block column the last piece may hang over the end of x. */
+/* The last piece of the last block column may hang over the end of x. */
 DEVICE void copy_x(const window *w, int slot, unsigned column)
 {
     const long long first = (long long)column * BW - (column & 1) * X_SHIFT;
@@ -137,7 +138,8 @@ DEVICE void fetch(window *w, int slot, unsigned word, policy keep)
     load_x_block(w->x, w->cols, column, w->vectors, w->xs[slot], keep);
 }
 
-/* After every step's fetch, also where there was nothing to fetch: steps are counted by it. */
+/* Called after every step's fetch, also where there was nothing to fetch: cp_async_wait counts
+ * steps. */
 DEVICE void fetched(const window *w)
 {
 #if ASYNC
@@ -146,7 +148,7 @@ DEVICE void fetched(const window *w)
 #endif
 }
 
-/* Waits for the oldest step; x of its block. */
+/* Waits for the oldest step, and gives x of its block. */
 DEVICE void arrived(const window *w, int slot, unsigned word, real *xs)
 {
 #if ASYNC

@@ -43,8 +43,8 @@ bool tess_cuda_kernel_by_fields(const tess_cuda_kernel *kernel, const tess_cuda_
            kernel->by_fields(problem);
 }
 
-/* How much longer rows would be, in the mean, if those that run side by side waited for each other:
- * of a sample, which takes no longer for more rows. */
+/* Returns how much longer rows would be in the mean if those that run side by side waited for each
+ * other. A sample is counted, so that more rows take no longer. */
 static double padded(const tess_matrix *A)
 {
     enum { SIDE_BY_SIDE = 32, SAMPLES = 1024 };
@@ -134,7 +134,7 @@ tess_status tess_cuda_params_read(tess_ctx *ctx, const tess_cuda_kernel *kernel,
     return TESS_OK;
 }
 
-/* The next point of the space in counting order; false after the last. */
+/* Moves `params` to the next point of the space in counting order; false after the last. */
 static bool step(const tess_cuda_kernel *kernel, const tess_cuda_problem *problem, int *params)
 {
     for (int i = kernel->param_count - 1; i >= 0; i--) {

@@ -48,7 +48,7 @@ typedef struct tess_cuda_problem {
                              that there are; 0: not known */
     int arch;             /* 90 for sm_90 */
     int multiprocessors;  /* of the device */
-    int64_t shared_limit; /* bytes of shared memory a block may ask for */
+    int64_t shared_limit; /* bytes of shared memory that a thread block may ask for */
     int64_t l2_bytes;     /* of the device; 0: unknown */
     bool evict_first;     /* too large to stay in L2 beside a solver's vectors: is to leave first */
     int vectors, row_major;        /* SpMM: right-hand sides and their order; 1 and 0 otherwise */
@@ -86,12 +86,12 @@ typedef struct tess_cuda_launch {
     const char *entry;
     unsigned grid[3], block[3];
     unsigned shared;  /* bytes of dynamic shared memory */
-    bool cooperative; /* all blocks must be resident at once */
+    bool cooperative; /* all thread blocks must be resident at once */
     bool cluster;     /* the whole grid is one cluster */
     bool waits;       /* the kernel waits by itself for the launch before */
     bool overlaps;    /* it waits, and starts while the launch before ends */
     bool adds_sums;   /* adds up a dot's partial sums: args 0 and 1 are where and how many. A caller
-                         that adds them itself (tess_cuda_run_partial_sums) leaves it out */
+                         that adds them itself (tess_cuda_run_partial_sums) omits this launch */
     int slots;        /* used of args */
     tess_cuda_arg args[TESS_CUDA_ARGS];
 } tess_cuda_launch;
@@ -115,8 +115,8 @@ typedef struct tess_cuda_kernel {
     bool (*fits)(const tess_cuda_problem *problem, const int *params);
     /* The parameters to use when nothing was measured. They fit, if any do. */
     void (*guess)(const tess_cuda_problem *problem, int *params);
-    /* Whether the problem is one of those that the kernel was made for. For these it is the first
-     * guess; for others it is not worth measuring. NULL: made for all. */
+    /* Whether the kernel was made for problems like this one. Then it is the first guess; for other
+     * problems it is not worth measuring. NULL: made for all. */
     bool (*made_for)(const tess_cuda_problem *problem);
     /* Whether a search should measure it; NULL: as made_for says. */
     bool (*worth)(const tess_cuda_problem *problem);
@@ -140,8 +140,7 @@ typedef struct tess_cuda_kernel {
     const char *class_name;
     /* "-DREAL=8 -DBH=3 ...": may depend on type, conjugate, block size, whether cols is a multiple
      * of the block width, arch, vectors, row_major, fields and shapes, and the parameters, but on
-     * no other
-     * size: one variant serves all matrices alike in these. */
+     * no other size: one variant serves all matrices alike in these. */
     void (*defines)(const tess_cuda_problem *problem, const int *params, char *text, size_t size);
     /* The name of the layout that it reads (layout.h). */
     void (*layout_name)(const tess_cuda_problem *problem, const int *params, char *text,
@@ -173,7 +172,7 @@ bool tess_cuda_kernel_by_fields(const tess_cuda_kernel *kernel, const tess_cuda_
 
 /* Sizes, row lengths and columns of A; what belongs to the device stays for the caller. */
 void tess_cuda_problem_of(const tess_matrix *A, tess_cuda_problem *problem);
-/* Whether the values fit so many times L2. */
+/* Whether the values are fewer bytes than `times` L2. */
 bool tess_cuda_fits_cache(const tess_cuda_problem *problem, double times);
 
 /* "C=32,U=2": the parameters as text, and back (missing keys keep the value in `params`, which

@@ -1,19 +1,19 @@
-/* The updates of a pass (solve/space/space.h) as macros. Where they stand there are
+/* The updates of a pass (solve/space/space.h) as macros. The code that uses them has
  *
  *   e[u][k]    the thread's elements of vector k, u = 0 .. REPEAT-1
  *   c[k]       coefficients
  *   sum[k]     the thread's part of dot product k
  *   diagonals  a diagonal_place
  *
- * Of complex vectors a dot product x^H y is two real sums: DOT makes the real part, DOT_IM the
- * imaginary one. A transpose of the diagonal is then the conjugate transpose.
+ * For complex vectors a dot product x^H y is two real sums: DOT makes the real part, DOT_IM the
+ * imaginary one. Transposes of their diagonals are conjugate transposes.
  *
  * BLOCK, HELD, DIRECT, THREADS, REPEAT, VECTORS: cuda/solve/pass.cu.
  */
 #ifndef TESS_UPDATES_CUH
 #define TESS_UPDATES_CUH
 
-/* Small blocks are loaded together with the vectors, before anybody waits. */
+/* Blocks of up to 8 rows are loaded together with the vectors, before anything is waited for. */
 #ifndef AHEAD
 #define AHEAD (BLOCK >= 1 && BLOCK <= 8)
 #endif
@@ -53,7 +53,8 @@ typedef struct diagonal_place {
 #endif
 #define DIAGONAL(out, x) diagonal_update(&diagonals, e, out, x, 0, a.vector[x], d);
 #define DIAGONAL_T(out, x) diagonal_update(&diagonals, e, out, x, 1, a.vector[x], d);
-/* c0 D x, or D^T x, and other vectors, of which `out` may be one: they are added up first. */
+/* c0 D x, or c0 D^T x, plus other vectors. These are added up first, because `out` may be one of
+ * them. */
 #define ADD_DIAGONAL(out, c0, x, t, others)                         \
     {                                                               \
         scalar other[REPEAT];                                       \
@@ -68,7 +69,7 @@ typedef struct diagonal_place {
 #define DIAGONAL_SUM3(out, c0, x, t, c1, v1, c2, v2, c3, v3) \
     ADD_DIAGONAL(out, c0, x, t, TERMS3(c1, v1, c2, v2, c3, v3))
 
-/* The thread's rows of the diagonal's blocks, if they fit registers. */
+/* Loads the thread's rows of the diagonal's blocks, if they fit registers. */
 #if AHEAD
 #define DIAGONAL_AHEAD(p) held_scalar d[REPEAT][BLOCK]; diagonal_ahead(p, d);
 #else
@@ -92,8 +93,8 @@ DEVICE void diagonal_ahead(const diagonal_place *p, held_scalar (*d)[BLOCK])
 #endif
 
 #if BLOCK > 0
-/* e[out] = D e[x], D or its transpose, for the thread's rows. Rows of one block belong to one
- * thread block, which passes them round through shared memory. */
+/* e[out] = D e[x], or D^T e[x], for the thread's rows. All rows of a block belong to one thread
+ * block, whose threads exchange them through shared memory, unless DIRECT. */
 DEVICE void diagonal_update(const diagonal_place *p, scalar (*e)[VECTORS], const int out,
                             const int x, const int transpose, const scalar *memory,
                             held_scalar (*ahead)[AHEAD ? BLOCK : 1])
@@ -136,7 +137,8 @@ DEVICE void diagonal_update(const diagonal_place *p, scalar (*e)[VECTORS], const
 #endif
 
 #if DOTS > 0
-/* All lanes have the same sums afterwards: of two lanes both add the same two numbers. */
+/* Sums over the warp, with the same bits in all lanes: both lanes of a pair add the same two
+ * numbers. */
 DEVICE void warp_totals(double *sum)
 {
     UNROLL
@@ -147,8 +149,8 @@ DEVICE void warp_totals(double *sum)
     }
 }
 
-/* The thread block's parts of the dot products of `bits`, in all lanes of the first warp; scratch:
- * DOTS numbers a warp. */
+/* The thread block's partial sums of the dot products in `bits`, left in `mine` by all lanes of the
+ * first warp. scratch: DOTS numbers per warp. */
 DEVICE void block_totals(double *sum, double *mine, const unsigned bits, double *scratch)
 {
     const int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32;

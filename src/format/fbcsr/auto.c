@@ -1,19 +1,26 @@
-/* Which shapes to extract, in which order: by the bytes a product moves.
+/* Chooses the shapes to extract, and their order, by the bytes that a product moves.
  *
  * A block of h x w cells takes h w values and 8 bytes of place. In CSR its n non-zeros take n
- * values and 4 n bytes of columns. A block therefore pays from a fill of (h w v + 8) / (h w (v +
- * 4)) on, which is its threshold.
+ * values and 4 n bytes of columns. So a block pays above a fill of (h w v + 8) / (h w (v + 4)),
+ * which is its threshold.
  *
- * Blocks that begin in the same row, a run, are added to y together. On a CPU a run costs as much
- * time as RUN_BYTES more (a missed branch). A run of diagonals costs some more a row: y is read and
- * written, where other shapes have several columns to add. Fitted to 66 matrices on 2 cores: 2.9 ns
- * a run, 0.28 ns a row of a diagonal's run, 0.5 ns a row of a CSR matrix and 0.26 ns a non-zero,
- * which is 12 bytes. The numbers here are smaller, so that no shape is lost that pays on a GPU.
+ * Blocks that begin in the same row are a run: they are added to y together. On a CPU a run costs a
+ * branch misprediction, which is priced at RUN_BYTES. A run of diagonals also costs some time per
+ * row: y is read and written for one column, in other shapes for several. Fitted to 66 matrices on
+ * 2 cores:
+ *
+ *   2.9 ns   per run
+ *   0.28 ns  per row of a diagonal's run
+ *   0.5 ns   per row of a CSR matrix
+ *   0.26 ns  per non-zero, which is 12 bytes
+ *
+ * The prices here are lower, so that no shape is lost that pays on a GPU.
  *
  * Lists are built on a sample of the rows, one shape at a time, until no shape saves half a percent
- * of CSR's bytes. The first list takes the shape that saves most; short rows then break up squares.
- * So a second list prefers, among the shapes that save nearly as much, the one that saves most a
- * non-zero. The better list is returned, or none if it saves too little to be worth the splitting.
+ * of CSR's bytes. The first list always takes the shape that saves most, but short rows may then
+ * break up squares. So a second list takes, among the shapes that save nearly as much, the one that
+ * saves most per non-zero. The better list is returned, or none if it saves too little to be worth
+ * the splitting.
  */
 #include "format/fbcsr/slices.h"
 #include "format/fbcsr/split.h"
@@ -30,14 +37,14 @@ enum {
     DIAGONAL_BYTES = 7,
     DIAGONAL_BYTES_LEAST = 2,       /* a second price of diagonals, which prefers them */
     DIAGONAL_BYTES_NEVER = 1 << 20, /* a third price, for a list without diagonals */
-    ROW_BYTES = 24,  /* saved for each row, where the remainder leaves most rows empty, */
-    LONE_BYTES = 80, /* less these for each of its entries */
-    SPLIT_BYTES = 4, /* price of a row and split: every split walks over y once */
-    GAP = 64,        /* empty rows between two pieces: the height of the tallest candidate */
-    LONG_ROWS = 4,   /* a piece with long rows may have this many times its share of entries */
+    ROW_BYTES = 24,                 /* saved per row if the remainder has empty rows mostly, */
+    LONE_BYTES = 80,                /* less this for each entry of the remainder */
+    SPLIT_BYTES = 4,                /* price per row and split: every split walks over y once */
+    GAP = 64,      /* empty rows between two pieces: the height of the tallest candidate */
+    LONG_ROWS = 4, /* a piece with long rows may have this many times its share of entries */
 };
 
-/* The share of CSR's bytes that the whole list has to save. */
+/* The share of CSR's bytes that the whole list must save. */
 #define LEAST_SAVED 0.115
 
 static int64_t count_runs(const tess_fbcsr_found *found)
@@ -50,14 +57,15 @@ static int64_t count_runs(const tess_fbcsr_found *found)
 
 /* ---- The sample ---- */
 
-/* Entries of a row that go into the sample: one long row must not fill all of it. */
+/* The entries of a row that go into the sample: one long row must not fill the sample. */
 static int64_t sampled(const tess_matrix *csr, int64_t row, int64_t most)
 {
     int64_t length = csr->row_offsets[row + 1] - csr->row_offsets[row];
     return length < most ? length : most;
 }
 
-/* Rows first .. first + count - 1 of the matrix, from row `to` of the sample on. */
+/* Copies rows first .. first + count - 1 of the matrix to row `to` of the sample and those after
+ * it. */
 static void copy_rows(const tess_matrix *csr, int64_t first, int64_t count, int64_t most,
                       int64_t to, tess_fbcsr_pattern *P)
 {
@@ -69,8 +77,8 @@ static void copy_rows(const tess_matrix *csr, int64_t first, int64_t count, int6
     }
 }
 
-/* The row at which piece p begins. Pieces begin at equal distances or, `spread`, each at another
- * place of its share, in an even row. */
+/* The row at which piece p begins. Pieces begin at equal distances; with `spread` each at a
+ * different place in its share of the rows, and at an even row. */
 static int64_t piece_start(const tess_matrix *csr, int p, bool spread)
 {
     const int places = 64, step = 39;
@@ -80,8 +88,9 @@ static int64_t piece_start(const tess_matrix *csr, int p, bool spread)
     return spread ? row - row % 2 : row;
 }
 
-/* The end of a piece of about `most` entries that begins with row `first`, and its entries. A long
- * row counts with its share of GAP rows only, up to a limit. */
+/* Returns the end of a piece of about `most` entries that begins with row `first`; *entries are its
+ * entries. A long row counts as most / GAP entries only, until the piece has LONG_ROWS * most
+ * entries. */
 static int64_t piece_end(const tess_matrix *csr, int64_t first, int64_t most, int64_t *entries)
 {
     int64_t row = first, taken = 0;
@@ -102,8 +111,8 @@ static int by_column(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Leaves out columns that no row has, since looking for diagonals takes time for every column. Gaps
- * stay so wide that no shape reaches over them. */
+/* Removes columns that no row has, since the search for diagonals takes time for every column. Gaps
+ * remain wide enough that no shape reaches across them. */
 static tess_status compact_columns(tess_ctx *ctx, tess_fbcsr_pattern *P)
 {
     const int64_t keep = 2 * TESS_SHAPE_SIDE, entries = P->row_offsets[P->rows];
@@ -164,9 +173,9 @@ cleanup:
 /* ---- Lists ---- */
 
 typedef struct trial {
-    double saved, density; /* bytes; bytes a non-zero */
-    double diagonal_rows;  /* of runs of diagonals */
-    double bytes;          /* saved, without what they are priced at */
+    double saved, density; /* bytes; bytes per non-zero */
+    double diagonal_rows;  /* rows in runs of diagonals */
+    double bytes;          /* saved, without the prices of runs */
 } trial;
 
 typedef struct search {
@@ -176,7 +185,7 @@ typedef struct search {
     double diagonal_bytes; /* the price of a row of a diagonal's run */
     tess_shape shape[CANDIDATES];
     trial first[CANDIDATES];   /* on the whole sample */
-    bool hopeless[CANDIDATES]; /* saved too little at its last trial: it will not save more */
+    bool hopeless[CANDIDATES]; /* saved too little at its last trial, and later saves less */
 } search;
 
 static tess_status try_shape(const search *S, const tess_fbcsr_pattern *P, int c,
@@ -209,8 +218,8 @@ static tess_status try_all(search *S, const tess_fbcsr_pattern *P, trial trials[
     return TESS_OK;
 }
 
-/* The next shape, or -1: of those that save at least `share` of what the best one does, the one
- * that saves most a non-zero. */
+/* The next shape, or -1: among the shapes that save at least `share` of what the best saves, the
+ * one that saves most per non-zero. */
 static int next_shape(const search *S, const trial trials[CANDIDATES], double share)
 {
     double most = 0;
@@ -225,13 +234,14 @@ static int next_shape(const search *S, const trial trials[CANDIDATES], double sh
     return next;
 }
 
-/* The bytes that a remainder of so few entries saves: most of its rows need not be walked over. */
+/* The bytes that a remainder of `left` entries saves if it is small: most of its rows are not
+ * visited. */
 static double rest_saved(int64_t rows, int64_t left)
 {
     return left <= rows / 2 ? ROW_BYTES * (double)rows - LONE_BYTES * (double)left : 0;
 }
 
-/* Adds shape c to the list; P becomes what it leaves. */
+/* Adds shape c to the list, and removes its blocks from P. */
 static tess_status take_shape(search *S, tess_fbcsr_pattern *P, int c, tess_fbcsr_options *list,
                               double *saved)
 {
@@ -248,8 +258,7 @@ static tess_status take_shape(search *S, tess_fbcsr_pattern *P, int c, tess_fbcs
     return status;
 }
 
-/* The shape, or -1, that does not pay by itself but leaves so small a remainder that it pays by
- * that. */
+/* Finds the shape, or -1, that does not pay by its own bytes but by leaving a small remainder. */
 static tess_status last_shape(const search *S, const tess_fbcsr_pattern *P, int *out)
 {
     const int64_t left = P->row_offsets[P->rows];
@@ -271,7 +280,7 @@ static tess_status last_shape(const search *S, const tess_fbcsr_pattern *P, int 
     return TESS_OK;
 }
 
-/* Builds one list, on a copy of the search; *saved: the bytes that all of the list saves. */
+/* Builds one list, on a copy of the search. *saved: the bytes that the whole list saves. */
 static tess_status build_list(search S, const tess_fbcsr_pattern *sample, double share,
                               tess_fbcsr_options *list, double *saved)
 {

@@ -1,16 +1,23 @@
-/* Which shapes to extract for a device: by the bytes of the slices they would make.
+/* Chooses the shapes to extract for a device, by the bytes of the slices that they would make.
  *
- * Slices know diagonals and, in everything else, runs of up to four widths, whatever the height of
- * a block (slices.h). So a list is diagonals, if any, and rows of some lengths; its price is what
- * the slices of a sample of the rows take, padding included, times the time of such a byte over
- * that of a byte of CSR. That factor was fitted to 310 times on an H200: 1 in runs of one width and
- * single entries, 1.045 for every further width (1.08 in rows of several lanes), 1.05 in rows of
- * few entries, 1.12 in diagonals. Where a slice has diagonals and runs, one waits for the other. A
- * slice of diagonals is one warp's: the one with the most pieces must not take longer than all the
- * others together. Reading x may take longer than reading the slices (places.c), in CSR too.
+ * Slices store diagonals, and all other entries in runs of up to four widths; the height of a block
+ * does not matter (slices.h). So a list has diagonals, if any, and rows of some lengths. Its price
+ * is the bytes of the slices of a sample of the rows, padding included, times a factor: the time
+ * per byte over that of CSR. The factor was fitted to 310 times on an H200:
+ *
+ *   1       runs of one width and single entries
+ *   1.045   with a second width, and 0.045 more for each further width
+ *   1.08    the same in rows of several lanes, and 0.08 more
+ *   x 1.05  in rows of few entries
+ *   1.12    with diagonals, whatever the widths
+ *
+ * Three more times enter the price. In a slice with diagonals and runs, the runs wait for the
+ * diagonals. A slice is summed by one warp, so the slice with the most pieces must not take longer
+ * than all others together. And reading x may take longer than reading the slices (places.c), in
+ * CSR too.
  *
  * Three lists are tried: one without diagonals, and two with the diagonals found at two thresholds.
- * An entry beside diagonals costs much, so that half-empty diagonals may be better. Lengths are
+ * An entry beside diagonals costs much, so half-empty diagonals may be better. Lengths of rows are
  * added one at a time, the best first, as long as one saves a percent.
  */
 #include "format/fbcsr/slices.h"
@@ -25,11 +32,11 @@ enum {
     SHORT_ROWS = 10, /* entries */
     SAMPLE_ENTRIES = 200000
 };
-#define WAIT_BYTES 240    /* read while a slice waits for its runs after its diagonals */
-#define PIECE_BYTES 0.8e6 /* read in the time in which a warp sums up one piece */
+#define WAIT_BYTES 240    /* read from memory while a slice waits for its runs */
+#define PIECE_BYTES 0.8e6 /* read from memory while a warp sums up one piece */
 
 static const double thresholds[] = {TESS_SHAPE_NO_THRESHOLD, 0.5};
-static const double least_share = 0.05;  /* of the entries, in diagonals of a kind */
+static const double least_share = 0.05;  /* of the entries, for each kind of diagonals */
 static const double least_gain = 0.01;   /* of the price, by one more length */
 static const double least_saved = 0.035; /* of CSR's price, by the whole list */
 
@@ -37,7 +44,7 @@ typedef struct search {
     tess_ctx *ctx;
     const tess_matrix *sample;
     int lanes;
-    double share; /* of the matrix's entries, in the sample */
+    double share; /* share of the matrix's entries in the sample */
 } search;
 
 static double vectors_of(const tess_matrix *A)
@@ -50,7 +57,8 @@ static double csr_bytes(const tess_matrix *A)
     return (double)(A->blocks * (4 + (int64_t)tess_type_size(A->type)) + 4 * A->rows);
 }
 
-/* Bytes of CSR that take as long as the list's slices; list->saved becomes their true number. */
+/* Sets *out to the bytes of CSR that take as long as the list's slices, and list->saved to the
+ * share of CSR's bytes that the slices save. */
 static tess_status price(const search *S, tess_fbcsr_options *list, double *out)
 {
     const tess_matrix *A = S->sample;
@@ -86,7 +94,8 @@ static tess_status add_shape(tess_ctx *ctx, const char *name, double threshold,
     return TESS_OK;
 }
 
-/* The kinds of diagonals that hold enough of the entries; *share: of them in all. */
+/* Lists the kinds of diagonals that hold enough of the entries. *share: the share of all of
+ * them. */
 static tess_status find_diagonals(const search *S, double threshold, tess_fbcsr_options *list,
                                   double *share)
 {
@@ -108,7 +117,7 @@ static tess_status find_diagonals(const search *S, double threshold, tess_fbcsr_
     return status;
 }
 
-/* Adds lengths of rows to the list; *least is its price. */
+/* Adds lengths of rows to the list while they pay. *least is the list's price. */
 static tess_status add_rows(const search *S, tess_fbcsr_options *list, double *least)
 {
     for (int step = 0; step < LENGTHS; step++) {

@@ -1,8 +1,8 @@
 /* SplitOnce for shapes of width 1 and shift -1, 0 or 1: columns, diagonals, anti-diagonals.
  *
- * The entries are sorted by diagonal (d = column - shift * row), rows increasing in each; then
- * every diagonal is one exact dynamic program of its own, and no two diagonals meet. O(entries +
- * diagonals).
+ * The entries are sorted by diagonal (d = column - shift * row), with increasing rows in each. Then
+ * the blocks of every diagonal are chosen by one exact dynamic program, since blocks of different
+ * diagonals cannot overlap. O(entries + diagonals).
  */
 #include "format/fbcsr/split.h"
 
@@ -31,8 +31,8 @@ static void count_entries(void *arg, tess_range range)
             tess_take(&W->offsets[diagonal_of(W, row, P->columns[k]) + 1], 1);
 }
 
-/* The first position of a row whose diagonal is at least `diagonal`: diagonals increase with
- * columns. */
+/* The first position in a row whose diagonal is at least `diagonal`. In a row, diagonals increase
+ * with columns. */
 static int64_t lower_bound(const diagonal_work *W, int64_t row, int64_t diagonal)
 {
     return tess_fbcsr_lower_bound(W->P, row, diagonal + W->first + W->shape->shift * row);
@@ -43,7 +43,8 @@ struct sort_share {
     int64_t *next;
 };
 
-/* Every thread owns diagonals of nearly equal entries, and takes its slice of every row. */
+/* Sorts the entries of some diagonals. A share has diagonals of nearly equal entries, and takes its
+ * range of every row. */
 static void sort_share(void *arg, tess_range diagonals)
 {
     const struct sort_share *job = arg;
@@ -64,8 +65,8 @@ static void sort_share(void *arg, tess_range diagonals)
     }
 }
 
-/* The last row at which a block of the diagonal may begin; less than the diagonal's first row when
- * the diagonal is too short. */
+/* The last row at which a block of the diagonal may begin. It is less than the first row when the
+ * diagonal is too short. */
 static int64_t last_start(const diagonal_work *W, int64_t d)
 {
     int64_t height = W->shape->height, last = W->P->rows - height;
@@ -85,9 +86,9 @@ static int64_t first_start(const diagonal_work *W, int64_t d)
     return 0;
 }
 
-/* Blocks of a long diagonal are moved to multiples of their height where this loses few of the
- * entries in its `count` windows: the blocks of other diagonals begin there too, and a kernel adds
- * all of them to y at once. */
+/* Moves the blocks of a long diagonal to multiples of their height, if this loses few of the
+ * entries in its `count` windows. Blocks of other diagonals begin at the same rows, and a kernel
+ * adds all blocks that begin in a row to y at once. */
 enum { ALIGN_WINDOWS = 4, ALIGN_LOSS = 16 };
 
 static int64_t align_windows(const tess_fbcsr_sequence *L, tess_fbcsr_window *windows,
@@ -142,7 +143,8 @@ static int64_t split_diagonal(const diagonal_work *W, int64_t diagonal, int64_t 
     return count;
 }
 
-/* Where diagonal l may put its blocks: a diagonal of n entries has at most n / least of them. */
+/* The first of a diagonal's slots in `places`: a diagonal of n entries has at most n / least
+ * blocks. */
 static int64_t slot_of(const diagonal_work *W, int64_t diagonal)
 {
     return W->offsets[diagonal] / W->least;
@@ -158,9 +160,9 @@ static int64_t longest_diagonal(const diagonal_work *W)
 
 struct split_diagonals {
     diagonal_work *W;
-    int64_t *scratch; /* `size` a share */
+    int64_t *scratch; /* `size` per share */
     int64_t size;
-    tess_fbcsr_window *windows; /* `longest` + 1 a share */
+    tess_fbcsr_window *windows; /* `longest` + 1 per share */
     int64_t longest;
     int32_t *cell;
     int64_t *counts;
@@ -177,7 +179,8 @@ static void split_diagonals(void *arg, tess_range range)
                                                job->places + slot_of(job->W, diagonal));
 }
 
-/* counts[diagonal] becomes the number of blocks of each diagonal, at slot_of(diagonal) of `places`.
+/* Selects the blocks of all diagonals. counts[diagonal] becomes the number of blocks, which are at
+ * slot_of(diagonal) of `places`.
  */
 static tess_status split_all(diagonal_work *W, int32_t *cell, int64_t *counts,
                              tess_fbcsr_place *places)
@@ -197,7 +200,8 @@ cleanup:
     return status;
 }
 
-/* Blocks of all diagonals, sorted by row; diagonals come in the order of columns in every row. */
+/* Gathers the blocks of all diagonals, sorted by row. Diagonals are visited by rising d, so the
+ * blocks of a row come by rising column. */
 static void gather(const diagonal_work *W, const int64_t *counts, const tess_fbcsr_place *places,
                    int64_t *row_starts, tess_fbcsr_found *out)
 {

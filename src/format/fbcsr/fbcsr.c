@@ -1,9 +1,9 @@
-/* FBCSR: makes the splits one after the other, fills in their values, keeps the remainder. */
+/* FBCSR: makes one split after the other, fills in the values, and keeps the remainder. */
 #include "format/fbcsr/fbcsr.h"
 
 #include "format/fbcsr/split.h"
 
-/* ---- What a threshold comes to ---- */
+/* ---- Thresholds ---- */
 
 double tess_fbcsr_break_even(const tess_shape *shape, tess_type type)
 {
@@ -19,7 +19,7 @@ int64_t tess_fbcsr_least(const tess_shape *shape, tess_type type, double thresho
     return least < 1 ? 1 : least;
 }
 
-/* ---- The pattern: what the splits have left of the matrix ---- */
+/* ---- The pattern of the entries that the splits have left ---- */
 
 int64_t tess_fbcsr_lower_bound(const tess_fbcsr_pattern *P, int64_t row, int64_t column)
 {
@@ -40,7 +40,7 @@ void tess_fbcsr_found_clear(tess_ctx *ctx, tess_fbcsr_found *found)
     *found = (tess_fbcsr_found){.blocks = 0};
 }
 
-/* N becomes P without what was found. */
+/* N becomes P without the entries found. */
 typedef struct removal {
     tess_fbcsr_pattern *P, N;
     const tess_fbcsr_found *found;
@@ -90,7 +90,7 @@ cleanup:
 
 /* ---- Making it ---- */
 
-/* A split that is being filled. `base` is the number of scalars before it. */
+/* A split that is being filled. `base` is the number of scalars of the splits before it. */
 typedef struct filling {
     const tess_fbcsr_pattern *P;
     const tess_fbcsr_found *found;
@@ -99,7 +99,7 @@ typedef struct filling {
     const tess_matrix *A;
 } filling;
 
-/* The values of block b, and where its entries are to be found from now on. */
+/* Copies the values of block b, and sets the map of its entries. */
 static void fill_block(const filling *f, int64_t b)
 {
     const tess_fbcsr_pattern *P = f->P;

@@ -1,5 +1,5 @@
-/* Which rows are cut, the order of the rows in their slices, and where slices begin; slices.h has
- * the picture. */
+/* Decides which rows are cut, the order of the rows in the slices, and where slices begin; slices.h
+ * has the picture. */
 #include "format/fbcsr/runs.h"
 #include "format/sliced.h"
 
@@ -66,7 +66,8 @@ static tess_status cut_rows(builder *B)
 
 /* ---- Lone entries ---- */
 
-/* Counts the entries of a slice that are in no diagonal, where they are few enough to be pieces. */
+/* Counts the entries of a slice that are in no diagonal, and makes them pieces if they are few
+ * enough. */
 static void find_lone(void *counts, const void *from, int64_t slice)
 {
     tess_fbcsr_diagonal_count *diagonals = (tess_fbcsr_diagonal_count *)counts + slice;
@@ -84,8 +85,8 @@ static void find_lone(void *counts, const void *from, int64_t slice)
 
 /* ---- Turns ---- */
 
-/* The turns in which a cache gives all lanes their x. In a turn it reads one word of each of its
- * banks; lanes with the same column share a read. */
+/* The number of turns in which a cache reads x for all lanes. In a turn it reads one word of each
+ * of its banks; lanes with the same column share a read. */
 static int turns_of(const int64_t *columns, int count, int banks)
 {
     int64_t held[TESS_FBCSR_CACHE_LINE / 4][WARP];
@@ -103,7 +104,7 @@ static int turns_of(const int64_t *columns, int count, int banks)
     return most;
 }
 
-/* The turns of all loads of x in one step of a class; 0: there is no such step. */
+/* The turns of all loads of x in one step of a class; 0: the class has no such step. */
 static int64_t turns_of_step(const builder *B, int64_t slice, int c, int64_t step)
 {
     const int lanes = tess_fbcsr_lanes_of(B->S, slice), width = B->S->width[c];
@@ -134,22 +135,23 @@ static int64_t turns_of_slice(const builder *B, int64_t slice)
     return turns;
 }
 
-/* Bytes and turns go on side by side: the result is the larger of the two, and a little of the
- * other. */
+/* Reading memory and turns overlap in time: the result is the larger of the two times, and a little
+ * of the smaller. */
 double tess_fbcsr_bytes_and_turns(double bytes, double turns)
 {
     return pow(pow(bytes, 4) + pow(TESS_FBCSR_TURN_BYTES * turns, 4), 0.25);
 }
 
-/* ---- Order of the rows where no diagonals ask for adjacent ones ---- */
+/* ---- The order of the rows, without diagonals ---- */
 
-/* Windows of rows are sorted by their numbers of runs, so that a slice has little padding. But
- * neighbours read the same x, and in a matrix of 16 x 16 blocks rows of equal length are 16 apart:
- * 32 lanes then read x at the same place of 32 cache lines, which a cache does one after the other.
- * So pairs of neighbours may stay together, sorted by the longer one's runs, where that saves more
- * turns than it costs bytes. H200, two such matrices: 48.8 -> 38.6 us; groups of four 38.8. */
+/* The rows of a window are sorted by their numbers of runs, so that a slice has little padding. But
+ * neighbouring rows read the same x, and sorting may separate them. In a matrix of 16 x 16 blocks,
+ * rows of equal length are 16 apart: 32 lanes then read x at the same place of 32 cache lines,
+ * which are bank conflicts. So pairs of neighbours stay together, sorted by the longer row's runs,
+ * where that saves more turns than it costs bytes (H200, two such matrices: 48.8 -> 38.6 us; groups
+ * of four 38.8). */
 
-/* The numbers of runs of a row, the widest first. */
+/* A row's numbers of runs of each class in one word, the widest class in the highest bits. */
 static uint32_t word_of(const builder *B, int64_t row)
 {
     uint32_t word = 0;
@@ -165,14 +167,14 @@ typedef struct sized_row {
     int32_t row;
 } sized_row;
 
-/* Runs of class c in a word. */
+/* The number of runs of class c in a word. */
 static uint32_t runs_of_word(const tess_fbcsr_slices *S, uint32_t word, int c)
 {
     const int bits = 32 / S->classes;
     return word << bits * c >> (32 - bits);
 }
 
-/* The most of each class. */
+/* The larger number of each class. */
 static uint32_t longer(const tess_fbcsr_slices *S, uint32_t a, uint32_t b)
 {
     uint32_t word = 0;
@@ -183,7 +185,7 @@ static uint32_t longer(const tess_fbcsr_slices *S, uint32_t a, uint32_t b)
     return word;
 }
 
-/* Bytes of the slices made of these rows, in this order. */
+/* The bytes of the slices of these rows, in this order. */
 static int64_t room_of(const tess_fbcsr_slices *S, const sized_row *rows, int64_t count)
 {
     const int places = WARP / S->lanes, value = (int)tess_type_size(S->type);
@@ -206,8 +208,8 @@ static int by_word(const void *a, const void *b)
     return x->row < y->row ? -1 : 1;
 }
 
-/* Orders the rows of a window, which begins at `first`, with groups of `group` neighbours kept
- * together, if that saves a twentieth of the bytes; returns the bytes. */
+/* Sorts the rows of the window from `first` on, if that saves a twentieth of its bytes. Groups of
+ * `group` neighbours stay together. Returns the window's bytes. */
 static int64_t sort_window(const builder *B, sized_row *rows, int64_t first, int64_t end, int group)
 {
     tess_fbcsr_slices *S = B->S;
@@ -244,7 +246,8 @@ int64_t tess_fbcsr_turns(const builder *B, int64_t first, int64_t count)
     return tess_reduce(B->ctx, count, TESS_SUM, count_turns, &(struct slices){B, first});
 }
 
-/* The price of some windows, groups of `group` neighbours together. */
+/* The price of some windows, with groups of `group` neighbours kept together. *turns_count: whether
+ * turns take a noticeable part of the time. */
 static double price_group(const builder *B, sized_row *rows, int64_t count, int group,
                           bool *turns_count)
 {
@@ -263,7 +266,7 @@ static double price_group(const builder *B, sized_row *rows, int64_t count, int 
     return tess_fbcsr_bytes_and_turns((double)bytes, (double)turns);
 }
 
-/* 2: pairs of neighbours stay together; 1: they do not. Without shapes 1, as in CSR. */
+/* Returns 2 if pairs of neighbours stay together, 1 if not. Without shapes 1, as in CSR. */
 static int choose_group(const builder *B, sized_row *rows, int64_t count)
 {
     bool turns_count = false;
@@ -275,7 +278,7 @@ static int choose_group(const builder *B, sized_row *rows, int64_t count)
 
 struct sort_windows {
     builder *B;
-    sized_row *rows; /* a window of each share */
+    sized_row *rows; /* one window per share */
     int64_t count;
     int group;
 };
@@ -289,7 +292,7 @@ static void sort_windows(void *arg, tess_range range)
                     job->group);
 }
 
-/* Fills S->targets where there are no diagonals. */
+/* Fills S->targets, unless there are diagonals. */
 static tess_status sort_rows(builder *B)
 {
     tess_fbcsr_slices *S = B->S;
@@ -309,7 +312,7 @@ static tess_status sort_rows(builder *B)
 
 /* ---- Heads ---- */
 
-/* Steps of each class, and the words of the places. */
+/* Sets a slice's steps of each class, and the words of its places. */
 static void measure_slice(void *to, const void *from, int64_t slice)
 {
     const builder *B = from;
@@ -332,7 +335,7 @@ static void measure_slice(void *to, const void *from, int64_t slice)
         head[TESS_FBCSR_HEAD_PIECES] = B->diagonal_counts[slice - S->segments].pieces;
 }
 
-/* Where every slice begins. */
+/* Sets where every slice begins. */
 static void place_slices(const builder *B)
 {
     tess_fbcsr_slices *S = B->S;

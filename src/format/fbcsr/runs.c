@@ -1,5 +1,5 @@
-/* What slices are made of: the pieces of diagonals in each slice, and every row of what is in no
- * diagonal, covered by runs of given widths that take the fewest bytes; slices.h has the picture.
+/* The parts of slices: the pieces of diagonals in each slice, and the runs that cover the other
+ * entries. The runs of a row have given widths and take the fewest bytes; slices.h has the picture.
  */
 #include "format/fbcsr/runs.h"
 
@@ -35,7 +35,7 @@ int tess_fbcsr_widths(const tess_fbcsr_options *shapes, int width[TESS_FBCSR_CLA
     }
     for (int w = 1; w <= TESS_FBCSR_WIDE; w++)
         all += (int)(set >> w & 1);
-    if (all > TESS_FBCSR_CLASSES) /* any length is a sum of these */
+    if (all > TESS_FBCSR_CLASSES) /* any length is a sum of these four */
         set = 1u << 8 | 1u << 4 | 1u << 2 | 1u << 1;
     for (int w = TESS_FBCSR_WIDE; w > 0; w--)
         if (set >> w & 1)
@@ -60,15 +60,15 @@ bool tess_fbcsr_in_diagonal(const tess_fbcsr_builder *B, int64_t entry)
     return false;
 }
 
-/* The entries of one row that are in no diagonal, and for each of them the runs that cover the row
- * from there on. */
+/* The entries of one row that are in no diagonal. For each of them: the bytes of the runs that
+ * cover the row from that entry on, and the first of these runs. */
 typedef struct cover {
     int64_t *entry;
     int64_t *bytes;
-    uint8_t *choice; /* the class of the run that begins there */
+    uint8_t *choice; /* the class of the run that begins at the entry */
 } cover;
 
-/* The first of the row's entries that a run of `width` columns from entry i on does not hold. */
+/* The first of the row's entries after those in a run of `width` columns that begins at entry i. */
 static int64_t behind(const tess_fbcsr_builder *B, const cover *C, int64_t count, int64_t i,
                       int width)
 {
@@ -78,8 +78,8 @@ static int64_t behind(const tess_fbcsr_builder *B, const cover *C, int64_t count
     return i;
 }
 
-/* From the last entry back: chooses for each entry the run that begins there such that the rest of
- * the row takes the fewest bytes. */
+/* Chooses for each entry, from the last to the first, the run that begins there, such that the row
+ * from the entry on takes the fewest bytes. */
 static int64_t cover_row(const tess_fbcsr_builder *B, int64_t row, const cover *C)
 {
     const int64_t value = (int64_t)tess_type_size(B->A->type);
@@ -104,7 +104,8 @@ static int64_t cover_row(const tess_fbcsr_builder *B, int64_t row, const cover *
     return count;
 }
 
-/* Counts the runs of the row, or lists them. A run may not reach beyond the last column. */
+/* Counts the runs of the row, or lists them if there is a list. A run that would reach beyond the
+ * last column is moved to the left. */
 static void put_runs(tess_fbcsr_builder *B, int64_t row, const cover *C, int64_t count)
 {
     for (int64_t i = 0; i < count;) {
@@ -178,7 +179,7 @@ tess_status tess_fbcsr_cover_rows(tess_fbcsr_builder *B)
 
 typedef tess_fbcsr_diagonal_part part;
 
-/* Counts the parts of diagonals by slices, or lists them when there is room. */
+/* Counts the parts of diagonals in each slice, or lists them once there is memory for them. */
 static void walk_diagonals(tess_fbcsr_builder *B)
 {
     const tess_fbcsr *F = B->F;
@@ -216,14 +217,15 @@ static int by_diagonal(const void *a, const void *b)
     return x->row < y->row ? -1 : x->row > y->row;
 }
 
-/* Whether the part goes on where the one before it in the same slice ends. */
+/* Whether `after` continues the diagonal where `before`, of the same slice, ends. */
 static bool continues(const part *before, const part *after)
 {
     return before->shift == after->shift && before->diagonal == after->diagonal &&
            before->row + before->rows == after->row;
 }
 
-/* Which piece each part belongs to, and where its values lie. */
+/* Sets for each part its piece and where its values lie. Returns the numbers of pieces and
+ * values. */
 static tess_fbcsr_diagonal_count number_pieces(part *parts, int64_t count)
 {
     tess_fbcsr_diagonal_count found = {0};

@@ -1,4 +1,4 @@
-/* Inside slices: the rows covered by runs, and the diagonals of the slices. */
+/* Internals of making slices: the rows covered by runs, and the diagonals of the slices. */
 #pragma once
 
 #include "format/fbcsr/slices.h"
@@ -19,19 +19,20 @@ typedef struct tess_fbcsr_runs {
 typedef struct tess_fbcsr_diagonal_part {
     int64_t diagonal; /* column - shift * row */
     int64_t row, rows;
-    int64_t scalar; /* the first one; the next follow */
+    int64_t scalar; /* of the splits, the first; the others follow */
     int32_t shift;
-    int32_t piece; /* of the slice's, to which it belongs */
-    int32_t value; /* of the slice's, the first of its rows */
+    int32_t piece; /* its piece, numbered in the slice */
+    int32_t value; /* the value of its first row, numbered in the slice */
 } tess_fbcsr_diagonal_part;
 
-/* Pieces of a slice and their values, those of entries that are in no diagonal (`lone`) included.
+/* The numbers of a slice's pieces and of their values. Both include the `lone` pieces, which are
+ * entries in no diagonal.
  */
 typedef struct tess_fbcsr_diagonal_count {
     int32_t pieces, values, lone;
 } tess_fbcsr_diagonal_count;
 
-/* Some runs of a cut row, of one class. */
+/* A segment: some runs of a cut row, all of one class. */
 typedef struct tess_fbcsr_segment {
     int list;
     int64_t row, first, count;
@@ -50,7 +51,7 @@ typedef struct tess_fbcsr_builder {
     int64_t segments;
 } tess_fbcsr_builder;
 
-/* Whether an entry of the matrix is in a diagonal. */
+/* Whether the entry is in a diagonal. */
 bool tess_fbcsr_in_diagonal(const tess_fbcsr_builder *B, int64_t entry);
 
 /* Fills `lists`. */
@@ -61,31 +62,32 @@ tess_status tess_fbcsr_list_diagonals(tess_fbcsr_builder *B);
 
 /* ---- places.c ---- */
 
-/* Fills all of the above, and S but for what is in the slices: their values, columns and pieces. */
+/* Fills the builder, and in S everything except the contents of the slices: values, columns,
+ * pieces. */
 tess_status tess_fbcsr_place_rows(tess_fbcsr_builder *B, bool diagonals);
 
-/* Lanes of a row of the slice, and its first place. */
+/* The lanes of each row of the slice, and the slice's first place. */
 int tess_fbcsr_lanes_of(const tess_fbcsr_slices *S, int64_t slice);
 int64_t tess_fbcsr_first_place(const tess_fbcsr_slices *S, int64_t slice);
 bool tess_fbcsr_is_cut(const tess_fbcsr_builder *B, int64_t row);
 
-/* Runs of a row in a list. */
+/* The number of runs of a row in a list. */
 static inline int64_t tess_fbcsr_runs_in(const tess_fbcsr_builder *B, int list, int64_t row)
 {
     return B->lists[list].offsets[row + 1] - B->lists[list].offsets[row];
 }
 
-/* Runs of a class: which, and of which row. */
+/* Some consecutive runs of a row, all of one class. */
 typedef struct tess_fbcsr_some_runs {
     int64_t row, first, count;
 } tess_fbcsr_some_runs;
 
 tess_fbcsr_some_runs tess_fbcsr_runs_of(const tess_fbcsr_builder *B, int64_t place, int list);
-/* Values of the diagonals of a slice, counted in groups of 32, of which the last may be partly
+/* The number of groups of 32 that hold the values of a slice's diagonals; the last may be partly
  * filled. */
 int64_t tess_fbcsr_diagonal_groups(const tess_fbcsr_builder *B, int64_t slice);
 
 /* ---- places.c ---- */
 
-/* In how many turns x is read for the runs of slices first .. first + count - 1. */
+/* The number of turns in which x is read for the runs of slices first .. first + count - 1. */
 int64_t tess_fbcsr_turns(const tess_fbcsr_builder *B, int64_t first, int64_t count);

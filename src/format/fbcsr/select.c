@@ -1,5 +1,5 @@
-/* Which blocks to take: windows along one row of blocks or one diagonal, then block rows, which may
- * overlap. */
+/* Selects blocks: first windows along one row of blocks or one diagonal, then among blocks of
+ * different rows, which may overlap. */
 #include "format/fbcsr/split.h"
 
 /* ---- Windows along a sequence of places ---- */
@@ -9,10 +9,10 @@
  *
  *     most(s) = max(most(next start), entries(s) + most(first start beyond the window at s))
  *
- * over the places s where windows may begin, in order; only windows with enough entries count. Of
- * any choice of windows, each can be moved right until it begins at a place with entries or touches
- * the next one, and they hold no less. So it is enough to look at windows that begin less than a
- * length before a place with entries. Of long windows few touch: only REACH places are looked at.
+ * over the places s where windows may begin, in order; only windows with enough entries count. In
+ * any choice, each window can be moved right until it begins at a place with entries or touches the
+ * next window, without losing entries. So it suffices to consider windows that begin less than a
+ * length before a place with entries. Few long windows touch, so only REACH places are considered.
  */
 enum { REACH = 7, LONG_SEQUENCE = 65536 };
 
@@ -27,12 +27,12 @@ int64_t tess_fbcsr_windows_scratch(int64_t count)
 {
     int64_t starts = count > LONG_SEQUENCE ? count : count * (REACH + 1);
     if (starts < (int64_t)LONG_SEQUENCE * (REACH + 1) && count > LONG_SEQUENCE)
-        starts = (int64_t)LONG_SEQUENCE * (REACH + 1); /* shorter sequences use it, too */
+        starts = (int64_t)LONG_SEQUENCE * (REACH + 1); /* shorter sequences use it too */
     return 4 * (starts + 1);
 }
 
-/* Whether some window has enough entries. It is enough to look at windows that begin with an entry:
- * any other is at most as full as the one moved right to its first entry. */
+/* Whether some window has enough entries. Only windows that begin with an entry are checked: any
+ * other window, moved right to its first entry, holds at least as many. */
 static bool any_full_enough(const tess_fbcsr_sequence *L)
 {
     int64_t inside = 0, end = 0;
@@ -49,7 +49,7 @@ static bool any_full_enough(const tess_fbcsr_sequence *L)
     return false;
 }
 
-/* The places where windows may begin, in order. */
+/* Lists the places where windows may begin, in order. Returns their number. */
 static int64_t list_starts(const tess_fbcsr_sequence *L, int64_t *start)
 {
     int64_t n = 0, reach = reach_of(L->count, L->length), next = L->first;
@@ -62,7 +62,7 @@ static int64_t list_starts(const tess_fbcsr_sequence *L, int64_t *start)
     return n;
 }
 
-/* The entries of every window, by two pointers. */
+/* Counts the entries of every window, by two pointers. */
 static void count_entries(const tess_fbcsr_sequence *L, int64_t n, const int64_t *start,
                           int64_t *entries)
 {
@@ -105,8 +105,8 @@ int64_t tess_fbcsr_windows(const tess_fbcsr_sequence *L, int64_t *scratch,
 
 /* ---- Block rows ---- */
 
-/* Which of the block rows' choices to take, when blocks that begin in rows less than a height apart
- * may overlap. Two ways, the better of which is kept:
+/* Chooses among the candidates of all rows, since blocks that begin in rows less than a height
+ * apart may overlap. The better of two selections is kept:
  *
  *   by block rows   paper 001's second dynamic program: whole block rows are taken or left, so that
  *                   those taken are at least a height apart: best where blocks are aligned.
@@ -122,7 +122,8 @@ static int64_t entries_of_row(const tess_fbcsr_candidates *C, int64_t row)
     return sum;
 }
 
-/* most[i]: entries that block rows i, i + 1, ... can give; of height rows at most one is taken. */
+/* Sets most[i], the most entries of blocks that begin in rows i, i + 1, ... when rows that are
+ * taken are at least a height apart. Returns most[0]. */
 static int64_t plan_rows(const tess_fbcsr_candidates *C, int64_t height, int64_t *most)
 {
     most[C->rows] = 0;
@@ -148,7 +149,7 @@ static void take_rows(const tess_fbcsr_candidates *C, int64_t height, const int6
     }
 }
 
-/* The candidates in the order of falling entries; equal ones keep their order. */
+/* Sorts the candidates by falling entries; equal candidates keep their order. */
 static void sort_by_fill(const tess_fbcsr_candidates *C, int64_t cells, int64_t *starts,
                          int64_t *order)
 {
@@ -176,7 +177,7 @@ static int64_t lower_bound(const tess_fbcsr_candidates *C, int64_t row, int64_t 
 
 enum { FREE = 0, TAKEN = 1, BLOCKED = 2 };
 
-/* Blocks all that overlap candidate c. */
+/* Blocks all candidates that overlap candidate c. */
 static void block_neighbours(const tess_fbcsr_candidates *C, const tess_shape *shape, int64_t c,
                              uint8_t *state)
 {

@@ -34,7 +34,7 @@ static void fill_diagonals(const builder *B, int64_t slice, const int64_t *entry
     for (int64_t p = B->part_offsets[natural]; p < B->part_offsets[natural + 1]; p++) {
         const tess_fbcsr_diagonal_part *part = &B->parts[p];
         int32_t *piece = tess_fbcsr_piece_of(B->S, slice, part->piece);
-        if (piece[1] == 0) { /* its first part */
+        if (piece[1] == 0) { /* its first part in the slice */
             piece[0] = (int32_t)(part->diagonal + part->shift * (natural * WARP));
             piece[1] = part->shift * 65536 + (int32_t)(part->row % WARP);
         }
@@ -45,7 +45,7 @@ static void fill_diagonals(const builder *B, int64_t slice, const int64_t *entry
     fill_lone(B, slice, entries);
 }
 
-/* One run: its column, and where its entries go. */
+/* Fills in one run: its column, and the numbers of its entries. */
 static void fill_run(const builder *B, const tess_fbcsr_some_runs *mine, int list, int64_t k,
                      int lanes, int place, int32_t *columns, int64_t *entries)
 {
@@ -132,7 +132,7 @@ static tess_status fill(builder *B)
     return TESS_OK;
 }
 
-/* Slices without what is in them. */
+/* Makes the slices without their contents. */
 static tess_status start(builder *B, const tess_fbcsr_options *shapes, int lanes)
 {
     const bool diagonals = tess_fbcsr_has_diagonals(shapes);

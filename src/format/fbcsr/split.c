@@ -1,15 +1,15 @@
 /* SplitOnce (paper 001, Figure 1) for any shape, in bands of rows.
  *
- * For every row i of a band, the entries of the rows i .. i+height-1 are kept as a sorted list of
- * places d with their numbers of entries: going to row i + 1 removes one row and adds one. Along
- * the list a dynamic program chooses the best blocks that begin in row i; once the band is scanned,
- * select.c chooses among those of different rows. Rows are skipped while none of the height
- * rows has a width-wide piece as full as the average row of a block must be, which is what makes
- * the scan cheap where there is nothing to find.
+ * For every row i of a band, a sorted list holds the places d of the entries of rows i ..
+ * i+height-1, with their numbers of entries. Going to row i + 1 removes one row and adds one. Along
+ * the list a dynamic program chooses the best blocks that begin in row i. After the band is
+ * scanned, select.c chooses among the blocks of different rows. In a block some row must have at
+ * least the average number of entries in `width` columns. Row i is skipped if none of its height
+ * rows has: this makes the scan cheap where there are no blocks.
  *
- * Bands are cut by the pattern alone, so the result does not depend on the threads that work on
- * them. A second round on what is left, with bands that begin in the middle of those of the first,
- * finds the blocks across their ends and those that became free.
+ * Bands are cut by the pattern alone, so the result does not depend on the number of threads. A
+ * second round has bands that begin in the middle of those of the first. It finds, among the
+ * remaining entries, blocks across the ends of bands and blocks that were blocked by others.
  */
 #include "format/fbcsr/split.h"
 
@@ -21,7 +21,7 @@ typedef struct group {
     int32_t *entries;
 } group;
 
-/* What one thread works with. */
+/* The scratch memory of one thread. */
 typedef struct band_work {
     group now, next;
     int64_t *window_scratch;
@@ -56,7 +56,7 @@ static int64_t skip_taken(const split_work *W, int64_t k, int64_t end)
     return k;
 }
 
-/* Whether `width` adjacent columns of the row hold at least `need` free entries. */
+/* Whether any `width` adjacent columns of the row hold at least `need` free entries. */
 static bool is_promising(const split_work *W, int64_t row, int64_t need)
 {
     int64_t end = W->P->row_offsets[row + 1], inside = 0;
@@ -105,7 +105,7 @@ static void step(const split_work *W, band_work *B, int64_t row, int32_t sign)
     B->next = swap;
 }
 
-/* The group of rows row .. row+height-1, from that of the row before if `follows`. */
+/* Sets the group of rows row .. row+height-1, from that of the row before if `follows`. */
 static void move_to(const split_work *W, band_work *B, int64_t row, bool follows)
 {
     int64_t height = W->shape->height;
@@ -119,7 +119,7 @@ static void move_to(const split_work *W, band_work *B, int64_t row, bool follows
         step(W, B, r, 1);
 }
 
-/* The best blocks that begin in this row. */
+/* Chooses the best blocks that begin in this row. Returns their number. */
 static int64_t choose_in_row(const split_work *W, band_work *B, int64_t row)
 {
     const tess_shape *S = W->shape;
@@ -140,7 +140,7 @@ static int64_t choose_in_row(const split_work *W, band_work *B, int64_t row)
     return tess_fbcsr_windows(&sequence, B->window_scratch, B->windows);
 }
 
-/* Candidates of all rows of the band in which blocks may begin; returns their number. */
+/* Lists the candidates of all rows of the band in which blocks may begin. Returns their number. */
 static int64_t scan_band(const split_work *W, band_work *B, int64_t first, int64_t starts)
 {
     int64_t height = W->shape->height, need = tess_ceil_div(W->least, height), live = 0, n = 0;
@@ -205,7 +205,8 @@ static int64_t split_band(const split_work *W, band_work *B, int64_t band, tess_
 
 /* ---- Bands ---- */
 
-/* Round 0: bands of enough entries and rows. Round 1: from the middle of one to that of the next.
+/* Round 0: bands of enough entries and rows. Round 1: bands from the middle of one to that of the
+ * next.
  */
 static void cut_bands(split_work *W, int round)
 {
@@ -226,13 +227,13 @@ static void cut_bands(split_work *W, int round)
     for (int64_t b = W->bands; b > 0; b--)
         W->band[b] = W->band[b - 1] + (W->band[b] - W->band[b - 1]) / 2;
     W->band[++W->bands] = P->rows;
-    if (W->bands == 2) { /* one band has no ends to look across */
+    if (W->bands == 2) { /* one band has no ends to search across */
         W->bands = 1;
         W->band[1] = P->rows;
     }
 }
 
-/* Where a band may put its blocks: n entries give at most n / least of them. */
+/* The first slot of a band's blocks: n entries give at most n / least blocks. */
 static int64_t slot_of(const split_work *W, int64_t band)
 {
     return W->P->row_offsets[W->band[band]] / W->least;
@@ -242,14 +243,14 @@ typedef struct band_sizes {
     int64_t rows, group, candidates;
 } band_sizes;
 
-/* The most that any band of any round needs. */
+/* The largest sizes that any band of any round needs. */
 static band_sizes measure_bands(const split_work *W)
 {
     const tess_shape *S = W->shape;
     const int64_t *offsets = W->P->row_offsets;
     band_sizes most = {0, 0, 0};
     for (int64_t b = 0; b < W->bands; b++) {
-        /* A band of the second round lies in two neighbours. */
+        /* A band of the second round lies in two neighbouring bands of the first. */
         int64_t first = W->band[b], last = W->band[b + 1 < W->bands ? b + 2 : b + 1];
         int64_t entries = (offsets[last] - offsets[first]) * S->height / W->least;
         int64_t places = (last - first) * (W->P->cols / S->width + 1);
@@ -286,7 +287,7 @@ static tess_status allocate_work(const split_work *W, const band_sizes *most, ba
 
 /* ---- Rounds ---- */
 
-/* Appends the blocks of one round, sorted, to places[0 .. *blocks-1], sorted, and sorts all. */
+/* Merges the sorted blocks of one round into the sorted places[0 .. *blocks-1]. */
 static void merge_round(const split_work *W, const int64_t *counts, const tess_fbcsr_place *slots,
                         tess_fbcsr_place *places, int64_t *blocks)
 {
@@ -337,7 +338,7 @@ static tess_status split_bands(split_work *W, tess_fbcsr_found *out)
         TESS_TRY_CLEAN(allocate_work(W, &most, &work[t]));
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, W->bands + 1, &counts));
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, entries / W->least + 1, &slots));
-    /* Rows of blocks of height 1 are chosen once and for all. */
+    /* Blocks of height 1 lie in one row, so the first round finds all of them. */
     for (int round = 0; round < (W->shape->height > 1 ? ROUNDS : 1); round++) {
         if (round > 0)
             cut_bands(W, round);

@@ -1,5 +1,5 @@
-/* What the slices of a matrix hold: how many entries are in diagonals, in runs of each width, and
- * alone, and how many scalars each of these takes with its padding. */
+/* Counts the contents of a matrix's slices: the entries in diagonals, in runs of each width and
+ * alone, and the scalars that each kind takes with its padding. */
 #include "format/fbcsr/runs.h"
 
 enum { WARP = TESS_FBCSR_WARP };
@@ -12,7 +12,7 @@ static int64_t count_entries(const tess_fbcsr_slices *S, int64_t first, int64_t 
     return entries;
 }
 
-/* The pieces of a slice. Those of one row are entries in no diagonal. */
+/* Counts the pieces of a slice. A piece of one row is an entry in no diagonal. */
 static void add_pieces(const tess_fbcsr_slices *S, int64_t slice, int64_t first, int64_t cells,
                        tess_fbcsr_stored *diagonals, tess_fbcsr_stored *single)
 {

@@ -22,7 +22,7 @@ void tess_arrangement_close(tess_arrangement *arrangement)
     arrangement->row_scale = arrangement->col_scale = NULL;
 }
 
-/* Where block row or column i of B is in A. */
+/* The block row or column of A that is number i of B. */
 static int64_t source_of(const int64_t *order, int64_t i)
 {
     return order ? order[i] : i;
@@ -130,8 +130,8 @@ static void move_blocks(void *arg, tess_range range)
     }
 }
 
-/* to[i] = factor[s] from[s] for every scalar i of the arranged system, which is scalar s of the
- * caller's; `back`: the other way round. */
+/* to[i] = scale[s] from[s], where scalar i of the arranged system is scalar s of the caller's. With
+ * `back`: to[s] = scale[s] from[i]. */
 static void move(const tess_arrangement *a, const int64_t *order, const double *scale, bool back,
                  tess_type type, const void *from, void *to)
 {

@@ -1,15 +1,15 @@
-/* Nested dissection (George 1973): a set of nodes that separates the rest in two is numbered last,
- * and both sides are dissected in the same way. Complete factors of a mesh then have far fewer
- * entries than in an order by bandwidth.
+/* Nested dissection (George 1973): a set of nodes that separates the others into two sides is
+ * numbered last, and both sides are dissected in the same way. Complete factors of a mesh then have
+ * far fewer entries than in an order by bandwidth.
  *
- * Separators are levels of breadth-first walks from a node at the rim: the one at which half of the
- * nodes are reached, without those that have no neighbour in the next level.
+ * A separator is a level of a breadth-first walk from a node at the rim: the level at which half of
+ * the nodes are reached, without its nodes that have no neighbour in the next level.
  *
- *     nodes   [ ... | one side | other side | separator | ... ]     a part, once it is dissected
+ *     nodes   [ ... | one side | other side | separator | ... ]     a part after its dissection
  */
 #include "matrix/arrange/graph.h"
 
-/* Parts of so few nodes are left as they are. */
+/* Parts of at most this many nodes are not dissected. */
 enum { LEAF = 40 };
 
 typedef struct part {
@@ -20,12 +20,13 @@ typedef struct dissection {
     const tess_graph *graph;
     int64_t *nodes, *queue;
     int32_t *owner; /* number of the part that a node is in */
-    int32_t *level; /* of the last walk; -1: not reached */
+    int32_t *level; /* in the last walk; -1: not reached */
     part *parts;    /* to be dissected */
     int64_t count, capacity;
 } dissection;
 
-/* Walks from `start` within a part; returns the nodes reached, in order in `queue`. */
+/* Walks from `start` within a part. Returns the number of nodes reached; `queue` has them in the
+ * order of the walk. */
 static int64_t walk(dissection *d, int64_t start, const part *p)
 {
     const int32_t owner = d->owner[start];
@@ -47,7 +48,8 @@ static int64_t walk(dissection *d, int64_t start, const part *p)
     return end;
 }
 
-/* The last of a few walks, each of which begins at the farthest node of the one before. */
+/* Makes a few walks, each from the farthest node of the walk before. The last one remains in d;
+ * returns the number of nodes it reached. */
 static int64_t walk_from_rim(dissection *d, const part *p)
 {
     int64_t start = d->nodes[p->first], reached = 0;
@@ -63,7 +65,8 @@ static int64_t walk_from_rim(dissection *d, const part *p)
     return reached;
 }
 
-/* 0: one side, 1: the other, 2: the separator, which is a part of level `middle`. */
+/* Returns 0 for one side, 1 for the other, 2 for the separator, which is a part of level
+ * `middle`. */
 static int side_of(const dissection *d, int64_t node, int32_t middle)
 {
     if (d->level[node] != middle)
@@ -85,7 +88,7 @@ static tess_status push(tess_ctx *ctx, dissection *d, int64_t first, int64_t end
     return TESS_OK;
 }
 
-/* Sorts the nodes of a part by their side, and gives the two sides owners of their own. */
+/* Sorts the nodes of a part by their side, and gives each of the two sides a new owner number. */
 static void split(dissection *d, const part *p, int32_t middle, int32_t *owners, int64_t ends[3])
 {
     int64_t end = p->first;
@@ -110,7 +113,8 @@ static tess_status dissect_all(tess_ctx *ctx, dissection *d)
     while (d->count > 0) {
         const part p = d->parts[--d->count];
         const int64_t count = p.end - p.first, reached = walk_from_rim(d, &p);
-        /* A part of several pieces is cut between them: no level is beyond the last. */
+        /* If the walk does not reach all nodes, the part is cut between those reached and the
+         * others: no node has a level beyond the last. */
         const int32_t last = d->level[d->queue[reached - 1]];
         const int32_t middle = reached < count ? last + 1 : d->level[d->queue[count / 2]];
         int64_t ends[3];

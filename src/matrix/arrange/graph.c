@@ -1,7 +1,8 @@
-/* The graph of an arranged matrix, and the orders that are found on it. */
+/* The graph of an arranged matrix, and taking over the orders that are found on it. */
 #include "matrix/arrange/graph.h"
 
-/* Numbers of B, of which row i is A's row row_order[i] and column j is A's column col_order[j]. */
+/* The nodes are numbered as in B, where row i is A's row row_order[i] and column j is A's column
+ * col_order[j]. */
 tess_status tess_graph_of(const tess_matrix *A, const tess_arrangement *a, tess_graph *g)
 {
     tess_ctx *ctx = a->ctx;
@@ -56,7 +57,8 @@ void tess_graph_free(tess_ctx *ctx, tess_graph *g)
     TESS_FREE(ctx, g->offsets, g->neighbours);
 }
 
-/* The order of A's rows or columns, when B's are taken in the order `nodes`. */
+/* Changes the order of A's rows or columns so that number i of the new B is number nodes[i] of the
+ * old B. */
 static tess_status reorder(tess_ctx *ctx, int64_t n, const int64_t *nodes, int64_t **order)
 {
     int64_t *fresh;

@@ -7,7 +7,7 @@
  *
  *     cost_ij - u_i - v_j >= 0, and 0 where i and j are matched
  *
- * keep the lengths of paths non-negative. In the end exp(u_i) / max_j |a_ij| and exp(v_j) are
+ * keep the lengths of paths non-negative. At the end exp(u_i) / max_j |a_ij| and exp(v_j) are
  * scales under which matched entries are 1 and all others at most 1.
  */
 #include "matrix/arrange/arrange.h"
@@ -21,7 +21,8 @@ typedef struct matching {
     double *u, *v;      /* duals */
     int64_t *of_row;    /* the column matched to each row, -1: none */
     int64_t *of_column; /* the row matched to each column, -1: none */
-    /* A search: distances of columns, how they were reached, and a heap of those not yet final. */
+    /* The state of a search: distances of columns, how they were reached, and a heap of the columns
+     * whose distance is not final. */
     double *distance;
     int64_t *from;         /* the row from which a column was reached */
     int64_t *heap, *place; /* place[j]: index in the heap; -1 not reached, -2 final */
@@ -76,7 +77,7 @@ static int64_t take_nearest(matching *m)
 
 /* ---- One search ---- */
 
-/* Looks at the columns of a row that is reached at `base`. */
+/* Updates the distances of a row's columns; the row is reached at distance `base`. */
 static void relax(matching *m, int64_t row, double base)
 {
     for (int64_t k = m->offsets[row]; k < m->offsets[row + 1]; k++) {
@@ -96,7 +97,7 @@ static void relax(matching *m, int64_t row, double base)
     }
 }
 
-/* Duals after a search from `start` that ended at distance `end`. */
+/* Updates the duals after a search from `start` that ended at distance `end`. */
 static void update_duals(matching *m, int64_t start, double end)
 {
     m->u[start] += end;
@@ -109,7 +110,7 @@ static void update_duals(matching *m, int64_t start, double end)
     }
 }
 
-/* Matches one more row, if there is a path. */
+/* Matches row `start` if there is an augmenting path. Returns whether there is. */
 static bool augment(matching *m, int64_t start)
 {
     int64_t found = -1;
@@ -154,8 +155,8 @@ static void price(const tess_matrix *A, matching *m)
     }
 }
 
-/* Duals to begin with, and the rows that can be matched at once: those with a column whose reduced
- * cost is 0 and that is free. */
+/* Sets the first duals, and matches every row that has a free column with a reduced cost of 0.
+ * Returns the number of rows matched. */
 static int64_t begin(matching *m)
 {
     int64_t matched = 0;
@@ -187,7 +188,7 @@ static int64_t begin(matching *m)
     return matched;
 }
 
-/* Rows and columns that were not matched are paired in any way: the order must be a permutation. */
+/* Pairs the rows and columns that were not matched, in any way: the order must be a permutation. */
 static void pair_the_rest(matching *m)
 {
     int64_t row = 0;

@@ -1,20 +1,22 @@
-/* Reverse Cuthill-McKee: breadth-first numbering from a node at the rim of the graph, neighbours by
- * rising degree, all of it reversed. Every connected part begins at a node of its own. */
+/* Reverse Cuthill-McKee: nodes are numbered breadth first from a node at the rim of the graph,
+ * neighbours by rising degree, and the order is reversed at the end. Every connected part begins at
+ * a node of its own. */
 #include "matrix/arrange/graph.h"
 #include "matrix/sort.h"
 
 typedef struct walk {
-    int64_t *order; /* nodes as they were reached */
-    int32_t *mark;  /* 0: not numbered; 1: numbered; more: reached by a trial walk of that number */
+    int64_t *order; /* nodes in the order in which they were reached */
+    int32_t *mark;  /* 0: not numbered; 1: numbered; n > 1: reached by trial walk n */
     tess_sort_key *keys, *scratch;
 } walk;
 
-/* What a walk saw: nodes order[first .. end-1], the farthest of them from last_level on. */
+/* The result of a walk: nodes order[first .. end-1], the farthest of them from last_level on. */
 typedef struct reach {
     int64_t end, last_level, levels;
 } reach;
 
-/* Numbers what is reached from `start` into order[first..], neighbours by rising degree. */
+/* Lists the nodes that can be reached from `start` in order[first..], neighbours by rising
+ * degree. */
 static reach breadth_first(const tess_graph *g, walk *w, int64_t start, int64_t first, int32_t mark)
 {
     int64_t end = first, level = first, last_level = first, levels = 0;
@@ -41,8 +43,8 @@ static reach breadth_first(const tess_graph *g, walk *w, int64_t start, int64_t 
     return (reach){end, last_level, levels};
 }
 
-/* A node at the rim of the connected part that `node` is in: the farthest from the farthest, found
- * by a few walks. */
+/* A node at the rim of the connected part that holds `node`. A few walks find it, each from a node
+ * farthest from the start of the walk before. */
 static int64_t find_rim(const tess_graph *g, walk *w, int64_t node, int64_t first, int32_t *mark)
 {
     enum { TRIES = 4 };

@@ -1,6 +1,6 @@
-/* Equilibration by Ruiz's iteration: every row and column is divided by the root of its largest
- * entry, again and again. Each round takes the root of how far the largest entries are from 1, so a
- * few rounds are enough, and a symmetric matrix keeps equal scales for rows and columns. */
+/* Equilibration by Ruiz's iteration: in each round, every row and column is divided by the square
+ * root of its largest entry. A round takes the square root of the ratio between the largest entries
+ * and 1, so a few rounds are enough. A symmetric matrix keeps equal scales for rows and columns. */
 #include "matrix/arrange/arrange.h"
 
 enum { ROUNDS = 6 };

@@ -1,9 +1,10 @@
 /* Block detection: counts, prices and recommends block sizes (tessera.h, "Analysis").
  *
- * Every candidate is counted exactly, in the smallest pattern at hand whose cells divide it: the
- * scalars, or the blocks of an earlier candidate, kept if they are at most half as many as what
- * they were counted in. A matrix of real blocks collapses after one or two such steps; one without
- * any costs a sweep of its entries a candidate.
+ * Every candidate is counted exactly, in the smallest pattern at hand whose cells divide its
+ * blocks. This is the pattern of the scalars, or that of an earlier candidate's blocks. A
+ * candidate's blocks are kept as a pattern if they are at most half as many as the cells of the
+ * pattern in which they were counted. A matrix with blocks shrinks after one or two such steps. A
+ * matrix without blocks costs one sweep over its entries per candidate.
  */
 #include "matrix/detect/detect.h"
 
@@ -62,7 +63,7 @@ static void price(const search *S, tess_block_candidate *C)
 
 /* ---- Counting ---- */
 
-/* Whether candidates still to come are multiples of this one. */
+/* Returns whether a candidate that is not counted yet is a multiple of this one. */
 static bool has_multiples(const search *S, const tess_block_candidate *C, const bool *done)
 {
     for (int i = 0; i < S->count; i++) {
@@ -93,7 +94,7 @@ static tess_status count_aligned(search *S, tess_block_candidate *C, bool keep)
         C->blocks = P->entries;
     else
         C->blocks = tess_pattern_count(P, height, width, 0, 0, &S->marks, NULL);
-    int64_t room = 2 * S->patterns[0].entries; /* 8 bytes an entry, for all kept patterns */
+    int64_t room = 2 * S->patterns[0].entries; /* 8 bytes per entry, for all kept patterns */
     for (int i = 1; i < S->pattern_count; i++)
         room -= S->patterns[i].entries;
     if (keep && C->blocks <= P->entries / 2 && C->blocks <= room &&
@@ -104,7 +105,7 @@ static tess_status count_aligned(search *S, tess_block_candidate *C, bool keep)
     return TESS_OK;
 }
 
-/* Small blocks first, so that their patterns serve the larger ones. */
+/* Counts small blocks first, so that their patterns serve for larger blocks. */
 static tess_status count_all_aligned(search *S)
 {
     bool done[CANDIDATES_MAX] = {false};
@@ -124,8 +125,9 @@ static tess_status count_all_aligned(search *S)
 
 /* ---- Blocks that begin elsewhere ---- */
 
-/* Fewer blocks than the best offset so far, at least 2 % fewer than at offset 0, and half full:
- * less never pays, since blocks then hold more bytes of zeros than CSR has of indices. */
+/* Returns whether an offset is kept. It must give fewer blocks than the best offset so far, at
+ * least 2 % fewer than offset 0, and blocks at least half full: emptier blocks hold more bytes of
+ * zeros than CSR has of indices, so they never pay. */
 static bool worth_keeping(const search *S, const tess_block_candidate *C, int64_t blocks,
                           int64_t best)
 {
@@ -155,9 +157,10 @@ static int64_t try_offset(search *S, const tess_block_candidate *C, int32_t row_
     return blocks;
 }
 
-/* r x c blocks are at most as full as r x 1 and 1 x c blocks with the same offsets. Where that
- * leaves hope and it is cheap, all offsets are tried. Otherwise the best row and column offsets are
- * tried: together, each alone, and each for both. */
+/* r x c blocks are at most as full as r x 1 and 1 x c blocks with the same offsets. If by that
+ * bound no offset can pay, none is tried. For small blocks and matrices all offsets are tried.
+ * Otherwise the best row and column offsets are tried: together, each alone, and for square blocks
+ * each for both. */
 static void try_offsets(search *S, const tess_best_offsets *best, const tess_block_candidate *C)
 {
     const tess_best_offset *row = &best->row[C->rows], *col = &best->col[C->cols];
@@ -204,7 +207,7 @@ static bool aligned(const tess_block_candidate *C)
     return C->row_offset == 0 && C->col_offset == 0;
 }
 
-/* The candidate with the fewest bytes of its kind; on a tie the smaller block, which comes first.
+/* The candidate of a kind with the fewest bytes; on a tie the smaller block, which comes first.
  */
 static const tess_block_candidate *cheapest(const tess_detection *D, bool want_square,
                                             bool want_aligned)

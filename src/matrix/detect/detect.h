@@ -1,8 +1,8 @@
-/* Inside block detection: patterns, counting blocks in them, and finding where blocks begin.
+/* Internals of block detection: patterns, counting blocks in them, and finding where blocks begin.
  *
- * A pattern is a matrix without values whose cells are height x width scalars of the original, so
- * the pattern of 6 x 4 blocks can be counted in that of 3 x 2 blocks: groups of 2 rows and 2
- * columns of it. What has been compressed once is never expanded again.
+ * A pattern is a matrix without values whose cells are height x width scalars of the original. So 6
+ * x 4 blocks can be counted in the pattern of 3 x 2 blocks, as groups of 2 rows and 2 columns of
+ * cells. A compressed pattern is never expanded again.
  */
 #pragma once
 
@@ -19,40 +19,40 @@ typedef struct tess_pattern {
     bool borrowed;    /* the arrays belong to a matrix */
 } tess_pattern;
 
-/* The stored scalars of A (without those that are zero if `ignore_zeros`), padding excluded. A
- * pattern and marks are cleared by whoever has made them, also after a failure. */
+/* The pattern of A's stored scalars without padding; with `ignore_zeros` also without the scalars
+ * that are zero. The caller clears patterns and marks, also after a failure. */
 tess_status tess_pattern_of(tess_ctx *ctx, const tess_matrix *A, bool ignore_zeros,
                             tess_pattern *out);
 void tess_pattern_clear(tess_ctx *ctx, tess_pattern *P);
 
-/* A mark for every column and thread. Marks are never cleared: every group of rows has its own
+/* One mark per column and thread. Marks are never cleared: every group of rows has its own
  * stamp. */
 typedef struct tess_marks {
     tess_ctx *ctx;
     int64_t columns;
     int threads;
     uint32_t *mark;  /* threads x columns */
-    uint32_t *stamp; /* the last one used, a thread */
+    uint32_t *stamp; /* the last one used, per thread */
 } tess_marks;
 
 tess_status tess_marks_create(tess_ctx *ctx, int64_t columns, tess_marks *out);
 void tess_marks_clear(tess_ctx *ctx, tess_marks *marks);
-/* A stamp this thread has not used; after 2^32 of them the marks start afresh. */
+/* A stamp that this thread has not used yet. After 2^32 stamps the marks are cleared. */
 uint32_t tess_marks_next(const tess_marks *marks, int thread);
 
-/* Blocks of height x width cells of P when blocks begin at the rows and columns (of cells) that are
- * congruent to the offsets. group_counts (NULL, or rows of blocks + 1 elements) gets the number of
- * blocks of block row i at i + 1. */
+/* The number of blocks of height x width cells of P, where blocks begin at the rows and columns of
+ * cells that are congruent to the offsets. group_counts is NULL or has one element more than there
+ * are block rows; element i + 1 gets the number of blocks of block row i. */
 int64_t tess_pattern_count(const tess_pattern *P, int32_t height, int32_t width, int32_t row_offset,
                            int32_t col_offset, tess_marks *marks, int64_t *group_counts);
 
-/* The pattern of those blocks, offsets 0. */
+/* The pattern of the blocks of height x width cells of P, with offsets 0. */
 tess_status tess_pattern_compress(tess_ctx *ctx, const tess_pattern *P, int32_t height,
                                   int32_t width, tess_marks *marks, tess_pattern *out);
 
-/* For every block height and width b in 2..TESS_DETECT_MAX the best place to begin, judged from a
- * sample of the rows of a scalar pattern with sorted columns, and how full b x 1 and 1 x b blocks
- * are there. */
+/* For every block height and width b in 2..TESS_DETECT_MAX: the best offset, and how full b x 1 and
+ * 1 x b blocks are with it. Both are estimated from a sample of the rows of a scalar pattern with
+ * sorted columns. */
 typedef struct tess_best_offset {
     int32_t offset;
     double density;

@@ -1,20 +1,20 @@
-/* What a few rows tell of blocks that the numbering hides (regroup.h).
+/* A glance at a few rows, for blocks that the numbering hides (regroup.h).
  *
- * A sample of groups of f fields has as many blocks a group as all of them have, about. A row has
- * partners where a row among its columns has nearly the same columns.
+ * Fields: a sample of groups of f fields gives the number of blocks per group. Similar rows: a row
+ * has a partner if one of its columns is a row with nearly the same columns.
  */
 #include "matrix/detect/regroup.h"
 
 enum { GROUPS = 4096, ROWS = 256, COLUMNS = 64, LONGEST = 2048 };
 
-/* In 255ths: rows less alike leave blocks of two so empty that they do not pay. */
+/* In 255ths: the least likeness at which 2 x 2 blocks are full enough to pay. */
 enum { CLOSE = 178 };
 
-/* Of CSR's bytes, the most that fields may move to be promising. */
+/* Fields are promising if they move at most this share of CSR's bytes. */
 #define PROMISING 0.9
 
-/* The gather of x and the scatter of y each read and write a vector and, of a list, read 4 bytes a
- * row. */
+/* The gather of x and the scatter of y each read and write a vector. If they follow a list they
+ * also read 4 bytes per row. */
 double tess_regrouped_price(const tess_matrix *A, int32_t b, double blocks, tess_passes passes)
 {
     const double value = (double)tess_type_size(A->type), rows = (double)A->rows;
@@ -23,7 +23,7 @@ double tess_regrouped_price(const tess_matrix *A, int32_t b, double blocks, tess
            (passes == TESS_PASSES_LIST ? 8 * rows : 0);
 }
 
-/* Blocks of group g: the rows g of all fields. */
+/* The number of blocks of group g, which is row g of every field. */
 static int64_t count_group(const tess_pattern *P, int32_t fields, int64_t g, tess_marks *marks)
 {
     const int32_t length = (int32_t)(P->rows / fields);
@@ -40,7 +40,7 @@ static int64_t count_group(const tess_pattern *P, int32_t fields, int64_t g, tes
     return found;
 }
 
-/* Entries of the sampled groups stand for all: groups differ in length. */
+/* The count is scaled by entries, not by groups, since groups differ in length. */
 double tess_sample_fields(const tess_pattern *P, int32_t f, tess_marks *marks)
 {
     const int64_t length = P->rows / f, sampled = tess_min(length, GROUPS);

@@ -1,8 +1,9 @@
-/* Groups of b rows alike (regroup.h).
+/* Groups of b similar rows (regroup.h).
  *
- * A row and the b - 1 most like it are a group where all of them are alike; the most alike groups
- * come first. What is left joins in pairs, again the most alike first, as long as nobody gets more
- * than b. Pairs alone would tear groups apart: two rows of one and two of another leave two halves.
+ * First, a row and the b - 1 rows most like it become a group if all of them are alike, the most
+ * alike groups first. Then the remaining rows are joined in pairs, again the most alike first, as
+ * long as no group gets more than b rows. Pairs alone would tear groups apart: joining two rows of
+ * one group to two of another leaves two halves.
  *
  * A group is a ring of rows, `next`, with a root that knows its size.
  */
@@ -38,7 +39,8 @@ static void join(rings *R, int32_t i, int32_t j, int32_t b)
     R->next[c] = after;
 }
 
-/* The members of the ring that `i` is in, by their numbers, and out of the way of the next look. */
+/* Writes the members of i's ring in rising order, and removes the ring from later searches. Returns
+ * their number. */
 static int64_t write_ring(rings *R, int64_t i, int64_t *order)
 {
     const int32_t root = root_of(R, (int32_t)i);
@@ -55,7 +57,7 @@ static int64_t write_ring(rings *R, int64_t i, int64_t *order)
     return count;
 }
 
-/* From *at on, the first row in a ring of that size that is not written yet; `rows`: none. */
+/* The first row from *at on in a ring of `size` rows that is not written yet; `rows`: none. */
 static int64_t find_ring(rings *R, int64_t rows, int32_t size, int64_t *at)
 {
     while (*at < rows && R->size[root_of(R, (int32_t)*at)] != size)
@@ -63,8 +65,8 @@ static int64_t find_ring(rings *R, int64_t rows, int32_t size, int64_t *at)
     return *at;
 }
 
-/* Whole groups, then blocks of smaller rings: the largest that has room in the block, or the
- * smallest, which is then cut. */
+/* Writes whole groups, then blocks of smaller rings. The next ring is the largest that fits the
+ * rest of the block; if none fits, the smallest is taken and cut. */
 static void write_order(rings *R, int64_t rows, int32_t b, int64_t *order, int64_t *grouped)
 {
     int64_t at[TESS_REGROUP_MAX + 1] = {0}, count = 0, i;
@@ -83,7 +85,7 @@ static void write_order(rings *R, int64_t rows, int32_t b, int64_t *order, int64
     }
 }
 
-/* How alike two rows are, as far as one of them lists the other; 0: none does. */
+/* The likeness of two rows, if one of them lists the other; else 0. */
 static int alike(const tess_similar *similar, int64_t i, int64_t j)
 {
     for (int k = 0; k < TESS_SIMILAR; k++) {
@@ -95,7 +97,7 @@ static int alike(const tess_similar *similar, int64_t i, int64_t j)
     return 0;
 }
 
-/* The least likeness within row i and the b - 1 most like it. */
+/* The least likeness of two rows among row i and the b - 1 rows most like it. */
 static int least_alike(const tess_similar *similar, int64_t i, int32_t b)
 {
     const int32_t *others = similar[i].row;
@@ -123,7 +125,7 @@ static void rate_rows(void *arg, tess_range rows)
         job->least[i] = (uint8_t)least_alike(job->similar, i, job->block);
 }
 
-/* Rows by their least likeness, the most alike first. Rows whose least likeness is 0 are left
+/* Sorts rows by their least likeness, the most alike first. Rows whose least likeness is 0 are left
  * out. */
 static tess_status sort_rows(tess_ctx *ctx, const tess_similar *similar, int64_t rows, int32_t b,
                              tess_similar_pairs *out)
@@ -143,7 +145,7 @@ static tess_status sort_rows(tess_ctx *ctx, const tess_similar *similar, int64_t
     return status;
 }
 
-/* Row i and the b - 1 most like it, where all are free. */
+/* Joins row i and the b - 1 rows most like it, if all of them are free. */
 static void join_all(rings *R, const tess_similar *similar, int64_t i, int32_t b)
 {
     const int32_t *others = similar[i].row;
@@ -156,11 +158,12 @@ static void join_all(rings *R, const tess_similar *similar, int64_t i, int32_t b
 
 int tess_guess_densities(const tess_similar *similar, int64_t rows, double *density)
 {
-    int64_t sum[TESS_REGROUP_MAX + 2] = {0}; /* [b]: of the row that makes a group of b */
+    int64_t sum[TESS_REGROUP_MAX + 2] = {0}; /* [b]: likeness of the b-th row of a group */
     for (int64_t i = 0; i < rows; i++)
         for (int k = 0; k < TESS_SIMILAR; k++)
             sum[k + 2] += similar[i].alike[k];
-    /* Beyond the list: rows of other groups are about half alike, as neighbours are. */
+    /* The list ends here: assume that rows of other groups are about half alike, as neighbours
+     * are. */
     sum[TESS_REGROUP_MAX + 1] = tess_min(sum[TESS_REGROUP_MAX], 255 * rows / 2);
     double alike = 0;
     int natural = 2;
@@ -173,7 +176,7 @@ int tess_guess_densities(const tess_similar *similar, int64_t rows, double *dens
     return natural;
 }
 
-/* Pairs by likeness: place k of row i is pair i * TESS_SIMILAR + k. */
+/* Sorts pairs by likeness: place k in the list of row i is pair i * TESS_SIMILAR + k. */
 tess_status tess_sort_similar(tess_ctx *ctx, const tess_similar *similar, int64_t rows,
                               tess_similar_pairs *out)
 {

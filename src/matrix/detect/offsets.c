@@ -1,10 +1,11 @@
 /* Where do blocks begin? (detect.h)
  *
- * Rows and columns are judged apart. Two entries that follow each other in a row, at columns a < x,
- * share a 1 x b block unless a block begins at one of a+1 .. x. So one look at the pair tells, for
- * every b, at which x - a offsets (mod b) it is cut; summed over pairs, that is the number of 1 x b
+ * Rows and columns are judged separately. Two entries that follow each other in a row, at columns a
+ * < x, share a 1 x b block unless a block begins at one of a+1 .. x. So a pair tells, for every b,
+ * by which x - a offsets (mod b) it is cut. Summed over all pairs this gives the number of 1 x b
  * blocks for all b offsets at once. Down the columns the same holds for b x 1 blocks, with the row
- * in which a column was last seen. If the blocks are b x b, both minima are where the blocks begin.
+ * in which a column was last seen. If the matrix has b x b blocks, both minima are the offsets at
+ * which the blocks begin.
  *
  * A sample of a few hundred thousand entries, in runs of consecutive rows, decides.
  */
@@ -13,11 +14,11 @@
 enum { SAMPLE_ENTRIES = 250000, SAMPLE_RUN = 512 };
 
 typedef struct cuts {
-    int64_t pairs[TESS_DETECT_MAX + 1]; /* less than b apart */
+    int64_t pairs[TESS_DETECT_MAX + 1]; /* pairs less than b apart */
     int64_t cut[TESS_DETECT_MAX + 1][TESS_DETECT_MAX];
 } cuts;
 
-/* A pair at `place` and `gap` places before it. */
+/* Counts the pair of entries at `place` and at `place - gap`. */
 static void count_pair(cuts *C, int64_t place, int64_t gap)
 {
     for (int32_t b = (int32_t)gap + 1; b <= TESS_DETECT_MAX; b++) {
@@ -30,8 +31,8 @@ static void count_pair(cuts *C, int64_t place, int64_t gap)
     }
 }
 
-/* Rows first..last-1, until `budget` entries are used up. seen[j] is 1 + the last row of column j
- * in any run so far; a row before this run counts as none. */
+/* Counts the pairs of rows first..last-1, until `budget` entries are used up. seen[j] is 1 + the
+ * last row of column j in any run so far; a row before this run counts as none. */
 static int64_t count_run(const tess_pattern *P, int64_t first, int64_t last, int64_t budget,
                          int64_t *seen, cuts *horizontal, cuts *vertical)
 {

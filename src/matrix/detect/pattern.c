@@ -1,8 +1,8 @@
-/* Patterns and the counting of blocks in them (detect.h).
+/* Makes patterns and counts blocks in them (detect.h).
  *
- * Counting is one sweep over the entries of a pattern: the entries of a group of rows fall into
- * block columns, and an array of marks tells which have been seen. The sweep has no branch that
- * depends on the data, and its division is a multiplication: about a nanosecond an entry.
+ * Counting is one sweep over the entries of a pattern. The entries of a group of rows fall into
+ * block columns, and an array of marks tells which block columns have been seen. The sweep has no
+ * data-dependent branch, and it divides by a multiplication: about a nanosecond per entry.
  */
 #include "matrix/detect/detect.h"
 
@@ -122,7 +122,8 @@ static divisor divisor_of(int32_t d)
     return (divisor){((UINT64_C(1) << shift) - 1) / (uint64_t)d + 1, shift};
 }
 
-/* Block columns of one group of rows, each once; `out` NULL: only how many. */
+/* Lists the block columns of one group of rows, each once, in `out` unless it is NULL. Returns
+ * their number. */
 static int64_t sweep(const tess_pattern *P, int64_t first, int64_t last, divisor width,
                      uint32_t column_shift, uint32_t *mark, uint32_t stamp, int32_t *out)
 {
@@ -138,7 +139,7 @@ static int64_t sweep(const tess_pattern *P, int64_t first, int64_t last, divisor
     return found;
 }
 
-/* Groups of rows: group g holds the rows g*height - shift ... + height - 1 that exist. */
+/* Groups of rows: group g holds `height` rows from g*height - shift on, as far as they exist. */
 typedef struct grouping {
     int64_t rows, groups, height, shift;
 } grouping;
@@ -164,13 +165,14 @@ static int64_t share_begin(const tess_pattern *P, const grouping *G, int thread,
     return row == 0 ? 0 : tess_ceil_div(row + G->shift, G->height);
 }
 
-/* Waking threads costs more than sweeping a few thousand entries. */
+/* The number of threads: 1 for small patterns, since waking threads costs more than a short
+ * sweep. */
 static int team(const tess_pattern *P, const tess_marks *marks)
 {
     return P->entries < 50000 ? 1 : marks->threads;
 }
 
-/* A sweep over all groups: block columns are counted, and listed where there is a Q. */
+/* A sweep over all groups. It counts block columns and, if Q is not NULL, lists them there. */
 typedef struct group_sweep {
     tess_marks *marks;
     const tess_pattern *P;

@@ -1,24 +1,25 @@
 /* Blocks that the numbering hides: finds, counts and prices them (tessera.h, "Analysis").
  *
  * Candidates are 2 to 16 fields of equal length, and groups of 2 to 16 rows with nearly the same
- * columns. A sample of the fields, and how alike rows are, say which of them are worth counting;
- * those are counted exactly, each in a sweep over the entries.
+ * columns. A sample of the fields, and the likeness of rows, decide which candidates are counted. A
+ * candidate is counted exactly, in one sweep over the entries.
  */
 #include "matrix/detect/regroup.h"
 
-/* Bytes of 1 x 1 blocks that a regrouping may move at most to be worth the permutation. */
+/* A regrouping is worth the permutation if it moves at most this share of the bytes of 1 x 1
+ * blocks. */
 #define WORTH_THE_TROUBLE 0.95
-/* Sizes that may pay are counted, the cheapest COUNTED of each kind, if they are guessed to move at
- * most this many times what the cheapest guess moves. */
+/* Of each kind the COUNTED sizes are counted whose guessed bytes are lowest, if these are at most
+ * WORTH_A_SWEEP times those of the best guess. */
 #define WORTH_A_SWEEP 1.2
-/* Groups of a size that does not divide the one that there seems to be take rows from each other:
- * they are guessed to move this many times more. */
+/* Groups whose size neither divides the natural size nor is a multiple of it take rows from each
+ * other. Their guessed bytes are multiplied by this factor. */
 #define TORN 1.15
 enum { COUNTED = 4 };
-/* Fields that move at most this many times what full blocks of the largest size would are taken:
- * groups of rows alike take far longer to find. */
+/* If fields move at most this many times the bytes of full blocks of the largest size, they are
+ * taken and no groups of similar rows are sought: finding them takes far longer. */
 #define LITTLE_TO_GAIN 1.06
-/* Of the rows, the share that must find partners before the blocks of a size are counted. */
+/* The share of the rows that must be in whole groups before the blocks of a size are counted. */
 #define WORTH_COUNTING 0.6
 
 /* The caller's structure, and the context that frees it. */
@@ -33,7 +34,7 @@ typedef struct search {
     tess_pattern P;
     tess_marks marks;
     int32_t *group_of;
-    int64_t *order, *best_order; /* under trial; of the best so far */
+    int64_t *order, *best_order; /* under trial; the best so far */
     tess_regrouping best;
 } search;
 
@@ -67,7 +68,7 @@ static int64_t count_groups(const void *arg, tess_range groups)
     return found;
 }
 
-/* Blocks of b x b in that order. group_of is scratch of P->rows. */
+/* The number of b x b blocks of P in the given order. group_of is scratch of P->rows elements. */
 static int64_t count_regrouped(tess_ctx *ctx, const tess_pattern *P, const int64_t *order,
                                int32_t b, int32_t *group_of, tess_marks *marks)
 {
@@ -91,7 +92,8 @@ static double price(const search *S, int32_t b, int64_t blocks, tess_passes pass
     return tess_regrouped_price(S->A, b, (double)blocks, passes);
 }
 
-/* Up to COUNTED sizes that are guessed to be the cheapest, cheapest first. bytes[b], 0: not one. */
+/* Picks up to COUNTED sizes with the fewest guessed bytes, the cheapest first. bytes[b] = 0: size b
+ * is no candidate. */
 static int pick_sizes(const double *bytes, int32_t *sizes)
 {
     int count = 0;
@@ -110,7 +112,8 @@ static int pick_sizes(const double *bytes, int32_t *sizes)
     return count;
 }
 
-/* Counts what S->order has, and keeps it where it moves less than the best so far. */
+/* Counts the blocks of S->order, and keeps the order if it moves fewer bytes than the best so
+ * far. */
 static void try_order(search *S, int32_t b, int32_t fields)
 {
     const int64_t blocks = count_regrouped(S->ctx, &S->P, S->order, b, S->group_of, &S->marks);
@@ -148,7 +151,7 @@ static tess_status try_fields(search *S)
     return TESS_OK;
 }
 
-/* The sizes whose groups might be cheaper than what was found so far. */
+/* Picks the sizes whose groups might be cheaper than the best so far. */
 static int guess_sizes(const search *S, const tess_similar *similar, int32_t *sizes)
 {
     double density[TESS_REGROUP_MAX + 1], bytes[TESS_REGROUP_MAX + 1] = {0};
@@ -202,7 +205,7 @@ static tess_status look(search *S)
 
 /* ---- The verdict ---- */
 
-/* What was found, as a sentence. */
+/* Writes the result as a sentence. */
 static void write_reason(const search *S, double csr, tess_regrouping *R)
 {
     const int b = (int)R->block;

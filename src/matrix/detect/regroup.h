@@ -1,7 +1,7 @@
-/* Inside the search for blocks that the numbering hides (regroup.c).
+/* Internals of the search for blocks that the numbering hides (regroup.c).
  *
- *     order   which unknown comes next in the new numbering
- *     group   b unknowns that follow each other there; the last one may have fewer
+ *     order   order[i] is the unknown that comes i-th in the new numbering
+ *     group   b consecutive unknowns of the new numbering; the last group may have fewer
  *
  *     fields, 3 of them:      u0 u1 u2 .. v0 v1 v2 .. w0 w1 w2 ..   ->   u0 v0 w0 | u1 v1 w1 | ...
  *     similar rows:           7 2 9 ..                              ->   2 7 9 | ...
@@ -12,19 +12,20 @@
 
 enum { TESS_REGROUP_MAX = 16 }; /* the largest group looked for */
 
-/* For every row the rows most like it, best first; -1 fills up. */
+/* The rows most like a row, best first; free places at the end are -1. */
 enum { TESS_SIMILAR = TESS_REGROUP_MAX - 1 };
 typedef struct tess_similar {
     int32_t row[TESS_SIMILAR];
-    uint8_t alike[TESS_SIMILAR]; /* columns in common over columns of either, 255 for all; the mean
-                                    of that and the same of the columns' rows */
+    uint8_t alike[TESS_SIMILAR]; /* common columns over all columns of both rows, in 255ths; the
+                                  * mean with the same ratio of the transpose where the pattern is
+                                  * not symmetric */
 } tess_similar;
 
-/* similar[P->rows]: P is square and has sorted columns. Nearly equal rows are looked for among a
- * row's columns: where diagonals are stored, each of such rows has the other's column. */
+/* Fills similar[P->rows]. P is square and has sorted columns. Nearly equal rows are sought among a
+ * row's columns: if diagonals are stored, each of two such rows has the other's column. */
 tess_status tess_find_similar(tess_ctx *ctx, const tess_pattern *P, tess_similar *similar);
 
-/* All pairs of such lists, the most alike ones first. */
+/* All pairs of a row and a row of its list, the most alike pairs first. */
 typedef struct tess_similar_pairs {
     int64_t *pair; /* row * TESS_SIMILAR + place in its list */
     int64_t count;
@@ -32,41 +33,43 @@ typedef struct tess_similar_pairs {
 tess_status tess_sort_similar(tess_ctx *ctx, const tess_similar *similar, int64_t rows,
                               tess_similar_pairs *out);
 
-/* Groups of b: `order` gets the new numbering, *grouped the number of rows in whole groups. Those
- * in smaller groups come last. */
+/* Forms groups of b rows: `order` gets the new numbering, *grouped the number of rows in whole
+ * groups. Rows in smaller groups come last. */
 tess_status tess_group_similar(tess_ctx *ctx, const tess_similar *similar, int64_t rows,
                                const tess_similar_pairs *pairs, int32_t b, int64_t *order,
                                int64_t *grouped);
 
-/* How full blocks of b x b would be if every row were with the b - 1 most like it: the mean share
- * of a row in the columns of all, squared, as columns are grouped too. density[b], b up to
- * TESS_REGROUP_MAX. Returns the size of the groups that there seem to be: the next row is much less
- * alike. */
+/* Guesses density[b], how full b x b blocks would be if every row were grouped with the b - 1 rows
+ * most like it, for b up to TESS_REGROUP_MAX. It is the mean share of a row in the columns of its
+ * group, squared because columns are grouped too. Returns the natural size of the groups: the row
+ * that comes next in the lists is much less alike. */
 int tess_guess_densities(const tess_similar *similar, int64_t rows, double *density);
 
-/* Columns in common over columns of either, in 255ths; 0 of two empty rows. */
+/* The number of common columns over that of all columns of both rows, in 255ths; 0 for two empty
+ * rows. */
 int tess_rows_alike(const tess_pattern *P, int64_t i, int64_t j);
 
-/* Whether a look at a few hundred rows finds fields or rows alike: it takes milliseconds. */
+/* Sets *promising: whether a glance at a few hundred rows finds fields or similar rows. It takes
+ * milliseconds. */
 tess_status tess_glance_regrouping(tess_ctx *ctx, const tess_matrix *A, bool *promising);
 
-/* What brings x into another order and y back. */
+/* The passes that bring x into another order and y back. */
 typedef enum tess_passes {
     TESS_PASSES_NONE,   /* the order is A's own */
-    TESS_PASSES_FIELDS, /* computed */
-    TESS_PASSES_LIST    /* by a list of rows */
+    TESS_PASSES_FIELDS, /* the order is computed from the number of fields */
+    TESS_PASSES_LIST    /* the order is a list of rows */
 } tess_passes;
 
-/* Bytes of an SpMV with that many blocks of b x b and such passes. */
+/* The bytes of an SpMV with `blocks` blocks of b x b, its passes included. */
 double tess_regrouped_price(const tess_matrix *A, int32_t b, double blocks, tess_passes passes);
 
-/* About how many blocks of f x f there are when f fields are interleaved, from a sample of groups.
+/* Estimates the number of f x f blocks when f fields are interleaved, from a sample of groups.
  * `marks` has P->cols columns. */
 double tess_sample_fields(const tess_pattern *P, int32_t f, tess_marks *marks);
 
-/* The order that interleaves `fields` equal fields. */
+/* Writes the order that interleaves `fields` fields of equal length. */
 void tess_interleave(int64_t rows, int32_t fields, int64_t *order);
 
-/* Blocks of b x b in that order. group_of is scratch of P->rows. */
+/* The number of b x b blocks of P in the given order. group_of is scratch of P->rows elements. */
 int64_t tess_count_regrouped(tess_ctx *ctx, const tess_pattern *P, const int64_t *order, int32_t b,
                              int32_t *group_of, tess_marks *marks);

@@ -1,24 +1,25 @@
-/* Rows alike (regroup.h): equal rows wherever they are, and of others those among a row's columns.
+/* Similar rows (regroup.h): equal rows anywhere, and nearly equal rows among a row's columns.
  *
  * A signature stands for a row's columns: the columns are hashed into 16 bins, each of which keeps
- * its smallest hash (one permutation hashing). Of two rows about as many bins agree as columns are
- * common to both. So a row meets each of its columns with 32 bytes; only those whose signatures
- * agree are compared column by column.
+ * its smallest hash (one permutation hashing). The share of bins in which two rows agree is about
+ * the share of columns that they have in common. So two rows are compared by 32 bytes first; only
+ * rows whose signatures agree are compared column by column.
  */
 #include "matrix/detect/regroup.h"
 
 enum { BINS = 16, AGREE = 6, CLOSEST = 24, FAR_LESS = 6 };
-/* Columns of a row whose agreement is kept; of longer rows the others are compared twice. */
+/* The number of columns of a row whose agreement is kept. In longer rows the signatures of the
+ * further columns are compared twice. */
 enum { KEPT = 1024 };
 
-/* Less alike than this, in 255ths, rows share no block that pays. */
+/* In 255ths: rows less alike than this share no block that pays. */
 enum { ALIKE_LEAST = 90 };
 
 typedef struct signature {
     uint16_t bin[BINS];
 } signature;
 
-/* A hash of all of a row's columns. */
+/* The hash of all columns of a row. */
 typedef struct hashed_row {
     uint64_t hash;
     int64_t row;
@@ -77,7 +78,7 @@ static bool is_listed(const tess_similar *list, int64_t row)
     return k < TESS_SIMILAR && list->row[k] == row;
 }
 
-/* Keeps the best; of equals those that came first. */
+/* Inserts a row into the list if it is among the best. Of equally similar rows the first stay. */
 static void keep(tess_similar *list, int64_t row, int score)
 {
     int at = TESS_SIMILAR;
@@ -93,8 +94,8 @@ static void keep(tess_similar *list, int64_t row, int score)
     list->alike[at] = (uint8_t)score;
 }
 
-/* How many bins of row i agree with those of each of its columns, and how many columns have each
- * number. */
+/* For each column of row i: the number of bins in which row i agrees with that row. found[n] counts
+ * the columns with n agreeing bins. */
 static void agreements(const search *S, int64_t i, uint8_t *agree, int *found)
 {
     const tess_pattern *P = S->P;
@@ -109,8 +110,8 @@ static void agreements(const search *S, int64_t i, uint8_t *agree, int *found)
     }
 }
 
-/* The fewest bins that must agree: CLOSEST columns are looked at, the most agreeing ones, and none
- * that agrees far less than the best does. */
+/* The number of bins that must agree before two rows are compared column by column. About CLOSEST
+ * rows pass, those with the most agreeing bins, and none with FAR_LESS bins fewer than the best. */
 static int least_agreeing(const int *found)
 {
     int least = BINS, sum = 0, best = BINS;
@@ -121,7 +122,8 @@ static int least_agreeing(const int *found)
     return least > best - FAR_LESS ? least : best - FAR_LESS;
 }
 
-/* Columns are looked at from i on, so that of many equal rows each lists others. */
+/* Lists the rows most like row i. Its columns are visited from i on, in a circle: of many equal
+ * rows each then lists different ones. */
 static void find_for_row(const search *S, int64_t i)
 {
     const tess_pattern *P = S->P;
@@ -155,7 +157,7 @@ static int compare_hashes(const void *a, const void *b)
                               : (x->row > y->row) - (x->row < y->row);
 }
 
-/* Every row begins its list with the rows that follow it among those of its hash, in a circle. */
+/* Begins the list of every row with the rows of the same hash that follow it, in a circle. */
 static void list_equal_rows(const search *S)
 {
     const int64_t rows = S->P->rows;
@@ -188,7 +190,7 @@ static void find_rows(void *arg, tess_range rows)
         find_for_row(S, i);
 }
 
-/* T = P transposed; its rows come out sorted. */
+/* T = P transposed, with sorted rows. */
 static tess_status transpose(tess_ctx *ctx, const tess_pattern *P, tess_pattern *T)
 {
     int64_t *at;
@@ -208,8 +210,9 @@ static tess_status transpose(tess_ctx *ctx, const tess_pattern *P, tess_pattern 
     return TESS_OK;
 }
 
-/* Whether the pattern is symmetric. The hash of row i, a sum over its columns, is compared with
- * that of column i, a sum over its rows. S->by_hash has the rows' hashes and is not sorted yet. */
+/* Finds whether the pattern is symmetric: it compares the hash of row i, a sum over its columns,
+ * with the hash of column i, a sum over its rows. S->by_hash has the rows' hashes and is not sorted
+ * yet. */
 static tess_status is_symmetric(tess_ctx *ctx, const search *S, bool *symmetric)
 {
     const tess_pattern *P = S->P;

@@ -4,9 +4,9 @@
  *
  * on nx x ny x nz interior points with first-order upwind differences, every equation multiplied by
  * h^2, h = 1/(nx+1). w = convection * (2y-1, 1-2x, 1/2) turns around the z axis and rises. D, C and
- * R are dense b x b matrices, identity (R: `reaction` times it) plus random coupling whose absolute
- * row sums stay below 1/2: all blocks are dense, diagonal blocks are diagonally dominant, and the
- * matrix is not symmetric, in its blocks or its scalars.
+ * R are dense b x b matrices: the identity (R: `reaction` times the identity) plus random coupling
+ * whose absolute row sums stay below 1/2. So all blocks are dense, diagonal blocks are diagonally
+ * dominant, and the matrix is not symmetric, neither by blocks nor by scalars.
  */
 #include "matrix/generate/generate.h"
 
@@ -52,7 +52,7 @@ static void fill(const void *context, int64_t row, int32_t *columns, double *val
     for (int d = 0; d < 3; d++)
         speed += fabs(w[d]) * P->h;
 
-    /* What flows in comes from upwind only. */
+    /* Upwind differences: only neighbours from which w flows in have a convection term. */
     for (int d = 2; d >= 0; d--) {
         if (at[d] > 0) {
             columns[found] = (int32_t)(row - stride[d]);

@@ -1,10 +1,10 @@
 /* diffusion: -div(k grad u) by finite volumes in a unit cube of n x n x n cells, b = 1.
  *
- * The cube is cut into 4 x 4 x 4 boxes of which every other one, as on a chessboard, has k = `jump`
- * in place of 1. Along x k is `aniso` times larger. Between two cells the flux goes with the
- * harmonic mean of their k. u = 0 on the face x = 0; with free=1 no face holds u, which is then
- * known up to a constant. The right-hand side is A times a smooth u, which keeps it within
- * rounding's reach whatever the jump.
+ * The cube is cut into 4 x 4 x 4 boxes. Every other one, as on a chessboard, has k = `jump` instead
+ * of 1. Along x, k is `aniso` times larger. The flux between two cells is proportional to the
+ * harmonic mean of their k. u = 0 on the face x = 0. With free=1 u is fixed on no face, and known
+ * only up to a constant. The right-hand side is A times a smooth u, so that rounding does not
+ * dominate the solution at any jump.
  */
 #include "matrix/generate/generate.h"
 
@@ -28,7 +28,8 @@ static int64_t count(const void *context, int64_t row)
     return tess_grid_count(&((const problem *)context)->grid, row);
 }
 
-/* Neighbours by rising column: below along z, y, x, then above along x, y, z. */
+/* Neighbours by rising column: those below along z, y, x, the cell itself, those above along x, y,
+ * z. */
 static void fill(const void *context, int64_t row, int32_t *columns, double *values)
 {
     static const int order[7][2] = {{2, -1}, {1, -1}, {0, -1}, {0, 0}, {0, 1}, {1, 1}, {2, 1}};

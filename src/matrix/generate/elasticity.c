@@ -1,15 +1,15 @@
 /* elasticity: a unit cube of n x n x n trilinear 8-node hexahedra, E = 1, nu = 0.3, clamped at the
  * face x = 0, loaded by its own weight (1 per unit volume, along -z). With free=1 nothing is
  * clamped: the faces x = 0 and x = 1 are pulled apart, and the solution is known up to a rigid
- * motion. With `thin` the cube and its elements are that many times shorter along z.
+ * motion. With `thin` the cube and its elements are `thin` times shorter along z.
  *
  * The clamped nodes are eliminated, so block row i is one of the n (n+1)^2 free nodes
  *
  *     node (x, y, z), x = 1..n, y, z = 0..n    at    i = (z (n+1) + y) n + x - 1
  *
  * and its b = 3 scalar rows are the displacements along x, y, z. Two nodes are coupled if they
- * share an element, which are all 26 neighbours: the pattern is that of a 27-point stencil. A block
- * is the sum of the element matrix over the shared elements, always in the same order, so the
+ * share an element. These are all 26 neighbours, so the pattern is that of a 27-point stencil. A
+ * block is the sum of the element matrix over the shared elements, always in the same order, so the
  * matrix is symmetric to the last bit.
  */
 #include "matrix/generate/generate.h"
@@ -25,7 +25,8 @@ typedef struct problem {
     element_matrix K;
 } problem;
 
-/* Gradient of the shape function of corner a (bit 0, 1, 2: the far side along x, y, z) at xi. */
+/* The gradient at xi of the shape function of corner a. Bits 0, 1, 2 of a: the far side along x, y,
+ * z. */
 static void shape_gradient(int a, const double xi[3], double gradient[3])
 {
     double side[3], factor[3];
@@ -38,9 +39,9 @@ static void shape_gradient(int a, const double xi[3], double gradient[3])
 }
 
 /* Integral of lambda div(u) div(v) + 2 mu e(u):e(v) over an element of sides h, h and h / thin, by
- * the 2x2x2 Gauss rule, which is exact here. On the reference cube [-1,1]^3 gradients grow by 2/h,
- * along z by 2 thin/h, and volume shrinks by (h/2)^3 / thin: together h/2 / thin, with `thin` left
- * in the gradients along z. */
+ * the 2x2x2 Gauss rule, which is exact here. The integral is computed on the reference cube
+ * [-1,1]^3. The factor of gradients is 2/h, along z 2 thin/h, and that of the volume (h/2)^3 /
+ * thin. The total is h/2 / thin, with `thin` left in the gradients along z. */
 void tess_hexahedron_stiffness(double h, double thin, double K[8][8][3][3])
 {
     const double E = 1, nu = 0.3, gauss = 1 / sqrt(3.0);
@@ -79,8 +80,9 @@ static int64_t count(const void *context, int64_t row)
     return tess_grid_span(p[0], g->nx) * tess_grid_span(p[1], g->ny) * tess_grid_span(p[2], g->nz);
 }
 
-/* Column-major block of nodes `at` and `to`: the elements between them, lowest corner first. An
- * element is named by its lowest corner, 0..n-1 along each axis. */
+/* The column-major block of nodes `at` and `to`: the sum over the elements that have both, in the
+ * order of their lowest corners. An element is named by its lowest corner, 0..n-1 along each
+ * axis. */
 static void add_elements(const problem *P, const int64_t at[3], const int64_t to[3],
                          double block[9])
 {
@@ -110,7 +112,7 @@ static void fill(const void *context, int64_t row, int32_t *columns, double *val
     const tess_grid *g = &P->free_nodes;
     int64_t at[3], found = 0;
     tess_grid_point(g, row, at);
-    at[0] += P->first; /* from the place in the grid of free nodes to the place in the mesh */
+    at[0] += P->first; /* from the grid of free nodes to the mesh */
     for (int64_t z = at[2] - 1; z <= at[2] + 1; z++) {
         for (int64_t y = at[1] - 1; y <= at[1] + 1; y++) {
             for (int64_t x = at[0] - 1; x <= at[0] + 1; x++) {
@@ -137,7 +139,7 @@ static double pull(const problem *P, int64_t i)
     return (at[0] == 0 ? -1 : 1) * faces * h * h / 4 / P->thin;
 }
 
-/* An eighth of the weight of every element around the node. */
+/* The load: an eighth of the weight of every element around the node; with `free` the pull. */
 static double weight(const void *context, int64_t i)
 {
     const problem *P = context;

@@ -1,4 +1,4 @@
-/* Generators by name: "stencil27:n=48,b=3" and the machinery they share (generate.h). */
+/* Generators by name: "stencil27:n=48,b=3", and the functions they share (generate.h). */
 #include "matrix/generate/generate.h"
 
 const char *const tess_type_choices[] = {"f64", "f32", "c64", "c32", NULL};
@@ -98,9 +98,9 @@ struct fill_range {
     int64_t longest;
 };
 
-/* A number of modulus 1 that belongs to the pair {i, j}: of (j, i) it is the conjugate, of (i, i)
- * it is 1. With t in (-1, 1) the point ((1 - t^2) / (1 + t^2), 2 t / (1 + t^2)) is on one half of
- * the circle; a bit says on which. */
+/* A random number of modulus 1 for the pair {i, j}: that of (j, i) is the conjugate, that of (i, i)
+ * is 1. For t in (-1, 1) the point ((1 - t^2) / (1 + t^2), 2 t / (1 + t^2)) lies on one half of the
+ * unit circle; a random bit chooses the half. */
 static tess_complex phase(int64_t order, int64_t i, int64_t j)
 {
     enum { SEED = 77 };
@@ -112,7 +112,8 @@ static tess_complex phase(int64_t order, int64_t i, int64_t j)
     return (tess_complex){sign * (1 - t * t) * scale, (i < j ? sign : -sign) * 2 * t * scale};
 }
 
-/* The scalars of a block row, times their phases where the matrix is complex. */
+/* Stores the scalars of a block row, rounded to the type and, if it is complex, times their
+ * phases. */
 static void round_row(tess_matrix *A, int64_t row, const double *values)
 {
     const int64_t r = A->block_height, c = A->block_width, order = tess_max(A->rows, A->cols);
@@ -128,7 +129,7 @@ static void round_row(tess_matrix *A, int64_t row, const double *values)
     }
 }
 
-/* f64 rows are written where they stay; others pass through `scratch`, one row a thread. */
+/* f64 rows are written in place. Rows of other types pass through `scratch`, one row per thread. */
 static void fill_range(void *arg, tess_range range)
 {
     const struct fill_range *job = arg;

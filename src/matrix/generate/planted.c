@@ -1,5 +1,5 @@
-/* planted: random blocks of known shapes that do not overlap, at places that no grid explains, and
- * noise between them: what fbcsr has to find.
+/* planted: random blocks of known shapes that fbcsr has to find. They do not overlap, lie at places
+ * of no common grid, and have noise between them.
  *
  *     +-------+-------+-------+     Tiles of `side` x `side`, twice as large as the largest shape.
  *     |       |  xx   |       |     Each row of tiles has `blocks` tiles with a block, one in each
@@ -7,7 +7,7 @@
  *     |   .   |       |   x   |     Noise (.) falls outside these tiles.
  *     +-------+-------+--- x -+
  *
- * All is a function of the place, so every row can be written on its own.
+ * Blocks and noise are functions of the place, so every row can be written by itself.
  */
 #include "matrix/generate/generate.h"
 #include "matrix/shape.h"
@@ -54,7 +54,7 @@ static planted block_of(const problem *P, int64_t tile_row, int64_t k)
     return B;
 }
 
-/* Entries of the block in this row, from n on. */
+/* Lists the entries of the block in this row, from columns[n] on. Returns the new n. */
 static int64_t walk_block(const problem *P, const planted *B, int64_t row, int64_t n,
                           int32_t *columns)
 {
@@ -71,7 +71,8 @@ static int64_t walk_block(const problem *P, const planted *B, int64_t row, int64
     return n;
 }
 
-/* Noise at the columns first .. last-1, from n on; *next is the next of the row's draws. */
+/* Lists the noise at the columns first .. last-1, from columns[n] on. Returns the new n. *next is
+ * the number of the row's next draw. */
 static int64_t walk_noise(const problem *P, uint64_t stream, int64_t first, int64_t last,
                           int64_t *next, int64_t n, int32_t *columns)
 {

@@ -1,6 +1,7 @@
-/* promote: every entry of another matrix becomes a dense b x b block (paper 003 section 6.2), so
- * that a real pattern can be had at any block size. Valued as tess_generate_dominant says:
- * symmetric positive definite if the pattern is symmetric and has its diagonal.
+/* promote: every entry of another matrix becomes a dense b x b block (paper 003 section 6.2), which
+ * gives the pattern of a real problem at any block size. The values are those of
+ * tess_generate_dominant: symmetric positive definite if the pattern is symmetric and has its
+ * diagonal.
  */
 #include "matrix/detect/detect.h"
 #include "matrix/generate/generate.h"

@@ -1,18 +1,19 @@
 /* powerlaw, random: columns without structure.
  *
- * A row of k blocks draws one column in each of k equal ranges of the columns. The result is
- * sorted, has no duplicates, needs no memory, and is as hard on a cache as independent draws are.
+ * A row of k blocks draws one column in each of k equal ranges of the columns. The columns are then
+ * sorted, have no duplicates and need no memory, and their cache misses are those of independent
+ * draws.
  */
 #include "matrix/generate/generate.h"
 
-/* Numbers of one row come from a stream of its own. */
+/* The random sequence of one row. */
 static uint64_t row_stream(int64_t seed, int64_t row)
 {
     return tess_random_u64((uint64_t)seed, (uint64_t)row);
 }
 
-/* One column in each of `count` ranges; the range that holds `row` takes the diagonal if asked.
- * Returns the diagonal's place, or -1. */
+/* Draws one column in each of `count` ranges. With with_diagonal the range that holds `row` takes
+ * the diagonal. Returns the diagonal's place, or -1. */
 static int64_t draw_columns(uint64_t stream, int64_t count, int64_t columns, int64_t row,
                             bool with_diagonal, int32_t *out)
 {

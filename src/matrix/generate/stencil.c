@@ -1,8 +1,8 @@
 /* stencil7, stencil27: a box of points, each coupled with itself and its 6 or 26 neighbours by
- * dense b x b blocks, valued as tess_generate_dominant says: symmetric positive definite.
+ * dense b x b blocks. The values are those of tess_generate_dominant: symmetric positive definite.
  *
- * The 27-point box holds (3nx-2)(3ny-2)(3nz-2) blocks, the 7-point one 7 a point less one for every
- * face of a point that lies on the surface.
+ * The 27-point matrix has (3nx-2)(3ny-2)(3nz-2) blocks. The 7-point matrix has 7 per point, less
+ * one for every face of a point that lies on the surface.
  */
 #include "matrix/generate/generate.h"
 

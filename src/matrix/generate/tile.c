@@ -1,5 +1,5 @@
-/* tile: copies of another matrix along the diagonal, so that the pattern of a small file can be had
- * at sizes beyond any cache. The values are repeated as they are.
+/* tile: copies of another matrix along the diagonal, which gives the pattern of a small file at
+ * sizes beyond any cache. The values are repeated unchanged.
  */
 #include "matrix/generate/generate.h"
 

@@ -36,7 +36,7 @@ static void fill(const void *context, int64_t row, int32_t *columns, double *val
     }
 }
 
-/* The first n primes by Eratosthenes over the odd numbers: composite[i] speaks of 2i+1. The n-th
+/* The first n primes by Eratosthenes over the odd numbers: composite[i] stands for 2i+1. The n-th
  * prime is below n (ln n + ln ln n) from n = 6 on. */
 static tess_status find_primes(tess_ctx *ctx, int64_t n, int64_t *primes)
 {

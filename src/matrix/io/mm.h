@@ -1,8 +1,8 @@
-/* Matrix Market files: header, entries, and the CSR matrix made of them.
+/* Matrix Market files: header, entries, and the CSR matrix made of the entries.
  *
- * Entries are kept in file order as three arrays (row 4 B, column 4 B, value 8 B; 0-based), then
- * moved into CSR in two steps, columns and values, so that never more than 24 bytes an entry are
- * alive: twice the resulting matrix.
+ * Entries are kept in file order in three arrays (row 4 B, column 4 B, value 8 B; 0-based). Then
+ * they are moved into CSR in two steps, columns and values. So at most 24 bytes per entry are
+ * allocated at a time: twice the resulting matrix.
  */
 #pragma once
 
@@ -13,7 +13,7 @@
 typedef enum tess_mm_layout {
     TESS_MM_COORDINATE,
     TESS_MM_ARRAY,
-    TESS_MM_LIST /* no header: one number a line */
+    TESS_MM_LIST /* no header: one number per line */
 } tess_mm_layout;
 
 typedef enum tess_mm_field {
@@ -39,8 +39,8 @@ typedef struct tess_mm_header {
     int64_t size_line; /* line of the sizes, 1-based */
 } tess_mm_header;
 
-/* The entries as the file has them. rows and cols are NULL for arrays and lists, values is NULL
- * for patterns, and has two numbers an entry for complex files. */
+/* The entries in the order of the file. rows and cols are NULL for arrays and lists. values is NULL
+ * for patterns, and has two numbers per entry for complex files. */
 typedef struct tess_mm_entries {
     uint32_t *rows;
     int32_t *cols;
@@ -56,11 +56,11 @@ tess_status tess_mm_read_body(tess_text *text, const tess_mm_header *header,
                               tess_mm_entries *entries);
 void tess_mm_free(tess_ctx *ctx, tess_mm_entries *entries);
 
-/* The sentence for a bad line of data, without "path:line: ". Written to `reason`. */
+/* Writes to `reason` the sentence for a bad line of data, without "path:line: ". */
 void tess_mm_explain(const tess_mm_header *header, const tess_decimal *decimal, const char *line,
                      char *reason, size_t size);
 
-/* Makes the CSR matrix; takes arrays out of `entries` (set to NULL) as it goes. */
+/* Makes the CSR matrix. It takes over arrays of `entries`, or frees them, and sets them to NULL. */
 tess_status tess_mm_to_csr(tess_ctx *ctx, const tess_mm_header *header, tess_mm_entries *entries,
                            tess_matrix **out);
 /* The same for a complex file, of either layout. */

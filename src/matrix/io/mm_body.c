@@ -1,10 +1,10 @@
 /* The data lines of a Matrix Market file, parsed in parallel.
  *
- * One buffer of whole lines after the other: it is cut at newlines into pieces, the data lines of
- * every piece are counted, and so each piece knows where in the entry arrays its own begin; then
- * all pieces are parsed while one thread fills the next buffer. The order of entries is the file's
- * for any number of threads. A piece stops at its first bad line; the earliest one of the buffer is
- * then looked at again, slowly, for the sentence.
+ * The file is read in buffers of whole lines. A buffer is cut at newlines into pieces. The data
+ * lines of every piece are counted, so each piece knows where in the arrays its entries begin. Then
+ * all pieces are parsed, while one thread fills the next buffer. Entries keep the order of the file
+ * for any number of threads. A piece stops at its first bad line. The earliest bad line of the
+ * buffer is then examined again, slowly, to word the error.
  */
 #include "matrix/io/mm.h"
 
@@ -13,7 +13,7 @@ enum { PIECES_MAX = 256, PIECES_A_THREAD = 4 };
 typedef struct text_piece {
     const char *begin, *end;
     int64_t lines;
-    int64_t found, first, entries; /* in the text; where in the entry arrays, how many */
+    int64_t found, first, entries; /* data lines; their place in the arrays, how many are kept */
     const char *bad;               /* the first bad line, or NULL */
 } text_piece;
 
@@ -37,8 +37,8 @@ static const char *next_line(const char *p, const char *end)
     return newline + 1; /* a piece always ends with a newline */
 }
 
-/* Newlines of a piece, and whether some line may not be data. Bytes only, so that the compiler can
- * use vectors: this touches every byte of the file. */
+/* Counts the newlines of a piece; *odd: whether some line may have no data. It touches every byte
+ * of the file, so it computes with bytes only, which the compiler can vectorise. */
 static int64_t count_newlines(const char *p, const char *end, bool *odd)
 {
     int64_t count = 0;
@@ -70,7 +70,8 @@ static void count_entries(void *pieces, const void *none, int64_t i)
         piece->found += is_data(p);
 }
 
-/* 1-based index at p, blanks behind it skipped; NULL when it is none or outside 1..limit. */
+/* Reads a 1-based index at p, which becomes 0-based, and skips the blanks after it. NULL when there
+ * is no index or it is outside 1..limit. */
 static inline const char *parse_index(const char *p, uint64_t limit, uint64_t *index)
 {
     uint64_t value = 0;
@@ -83,7 +84,7 @@ static inline const char *parse_index(const char *p, uint64_t limit, uint64_t *i
     return p;
 }
 
-/* Behind the last token: nothing but blanks. Returns the next line, or NULL. */
+/* Checks that only blanks follow the last token of a line. Returns the next line, or NULL. */
 static inline const char *parse_end(const char *line, const char *p)
 {
     p = tess_mm_skip(p);
@@ -100,7 +101,7 @@ static inline const char *parse_value(const body_reader *body, const char *p, do
     return p;
 }
 
-/* Real and imaginary part of entry k. */
+/* Reads the real and the imaginary part of entry k. */
 static inline const char *parse_pair(const body_reader *body, const char *p, int64_t k)
 {
     double *value = body->entries->values + 2 * k;
@@ -110,7 +111,7 @@ static inline const char *parse_pair(const body_reader *body, const char *p, int
     return parse_value(body, tess_mm_skip(p), &value[1]);
 }
 
-/* Whether a pair may stand on the diagonal. */
+/* Whether the complex value of entry k may stand on the diagonal. */
 static inline bool pair_on_diagonal(const body_reader *body, int64_t k)
 {
     const double *value = body->entries->values + 2 * k;
@@ -171,7 +172,7 @@ static void parse_piece(const body_reader *body, text_piece *piece)
         if (tess_mm_no_data(*p)) {
             p = *p == '%' ? next_line(p, piece->end) : parse_end(line, p);
         } else {
-            if (k == end) /* more data than announced; the caller knows */
+            if (k == end) /* more data than announced: check_pieces reports it */
                 return;
             p = coordinate ? parse_coordinate(body, line, p, k) : parse_number(body, line, p, k);
             k++;
@@ -196,8 +197,8 @@ static void cut(body_reader *body, const tess_text *text)
     }
 }
 
-/* Room for `needed` entries. The announced count is allocated at once where the size of the file
- * makes it plausible; otherwise (tightly packed gzip, pipes, lists) the arrays double. */
+/* Makes room for `needed` entries. If the size of the file makes the announced count plausible it
+ * is allocated at once. Otherwise (tightly packed gzip, pipes, lists) the arrays double. */
 static tess_status reserve(const tess_text *text, const tess_mm_header *header, int64_t needed,
                            tess_mm_entries *e)
 {
@@ -209,7 +210,7 @@ static tess_status reserve(const tess_text *text, const tess_mm_header *header, 
     if (header->entries >= 0 && capacity > header->entries)
         capacity = header->entries;
     capacity = tess_max(capacity, needed);
-    const int64_t numbers = header->field == TESS_MM_COMPLEX ? 2 : 1; /* of a value */
+    const int64_t numbers = header->field == TESS_MM_COMPLEX ? 2 : 1; /* per value */
     if (header->layout == TESS_MM_COORDINATE) {
         TESS_TRY(TESS_RESIZE(text->ctx, &e->rows, e->count, capacity));
         TESS_TRY(TESS_RESIZE(text->ctx, &e->cols, e->count, capacity));
@@ -237,7 +238,7 @@ static const char *data_line(const text_piece *piece, int64_t index)
     return NULL;
 }
 
-/* Whichever comes first in the buffer: a bad line, or the first line beyond the announced count. */
+/* Reports the first fault of the buffer: a bad line, or a line beyond the announced count. */
 static tess_status check_pieces(const body_reader *body, const tess_text *text)
 {
     const tess_mm_header *header = body->header;
@@ -274,7 +275,7 @@ static void parse_share(void *arg, int share)
         parse_piece(job->body, &job->body->pieces[i]);
 }
 
-/* One buffer: count, reserve, parse while the next is filled, check. */
+/* Reads one buffer: counts, reserves, parses while the next buffer is filled, and checks. */
 static tess_status read_buffer(body_reader *body, tess_text *text)
 {
     tess_mm_entries *e = body->entries;
@@ -319,7 +320,7 @@ tess_status tess_mm_read_body(tess_text *text, const tess_mm_header *header,
             tess_progress(ctx, "reading", (double)text->file_done, (double)text->file_bytes));
         TESS_TRY_CLEAN(tess_text_swap(text));
     }
-    TESS_TRY_CLEAN(reserve(text, header, 0, entries)); /* arrays also for no entries */
+    TESS_TRY_CLEAN(reserve(text, header, 0, entries)); /* also without entries there are arrays */
     if (header->entries >= 0 && entries->count < header->entries)
         status = tess_fail(ctx, TESS_ERR_FORMAT,
                            "%s:%lld: the file ends after %lld of the %lld entries that line %lld "

@@ -1,9 +1,9 @@
-/* Complex files: entries of either layout as coordinates, their mirrors after them, then CSR of
- * c64.
+/* Complex files: entries of either layout become coordinates, each followed by its mirror, and then
+ * CSR of c64.
  *
- * Mirrors of (i, j) are at (j, i): a_ij of a symmetric file, -a_ij of a skew-symmetric one, the
- * conjugate of a hermitian one. An array of a skew-symmetric matrix has no diagonal: it is filled
- * with zeros, as that of real files is.
+ * The mirror of (i, j) is at (j, i): a_ij in a symmetric file, -a_ij in a skew-symmetric file, the
+ * conjugate in a hermitian file. The array of a skew-symmetric matrix has no diagonal: zeros are
+ * stored there, as for real files.
  */
 #include "matrix/io/mm.h"
 
@@ -27,7 +27,7 @@ static tess_complex mirror_of(tess_mm_symmetry symmetry, tess_complex value)
     return symmetry == TESS_MM_HERMITIAN ? tess_conjugate(value) : value;
 }
 
-/* Entry k at (row, col), and its mirror. */
+/* Adds entry k at (row, col), and its mirror. */
 static void take(triples *t, const tess_mm_header *header, const tess_mm_entries *e, int64_t k,
                  int64_t row, int64_t col)
 {
@@ -37,7 +37,8 @@ static void take(triples *t, const tess_mm_header *header, const tess_mm_entries
         put(t, col, row, mirror_of(header->symmetry, value));
 }
 
-/* Columns one after the other, of all but general files from the diagonal down. */
+/* Adds the entries of an array: columns one after the other. Files that are not general begin a
+ * column at the diagonal (skew-symmetric: below it). */
 static void take_array(triples *t, const tess_mm_header *header, const tess_mm_entries *e)
 {
     const bool general = header->symmetry == TESS_MM_GENERAL;

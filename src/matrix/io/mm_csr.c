@@ -1,16 +1,17 @@
-/* From entries in file order to CSR, with at most 24 bytes an entry alive.
+/* From entries in file order to CSR, with at most 24 bytes per entry allocated at a time.
  *
- * Rows are counted; then columns and values are moved in one pass each, and for general matrices
- * the columns read are freed before the values' new array is allocated. The entries are dealt out
- * in slices, each with a cursor (4 B) for every row, so that a thread knows where its entries go.
- * Where so many cursors would take too much memory there is one slice, and every thread looks at
- * all entries for those of its own rows. Either way entries keep their file order within a row, for
- * any number of threads. A file that is in CSR order already keeps its arrays as they are.
+ * Rows are counted, then columns and values are moved in one pass each. For general matrices the
+ * columns of the file are freed before the new array of values is allocated. The entries are
+ * divided into slices, one per thread. A slice has a cursor (4 B) for every row, which says where
+ * its next entry of the row goes. If that many cursors would take too much memory there is one
+ * slice, and every thread scans all entries for those of its own rows. In both cases entries keep
+ * their file order within a row, for any number of threads. If the file is already in CSR order,
+ * its arrays become those of the matrix.
  */
 #include "matrix/io/mm.h"
 #include "matrix/sort.h"
 
-/* Entries of a row sorted by insertion, and on the stack. */
+/* The most entries of a row that is sorted by insertion, and of one that is sorted on the stack. */
 enum { TINY_ROW = 32, SHORT_ROW = 256 };
 
 typedef enum pass { COUNT, COLUMNS, VALUES } pass;
@@ -19,17 +20,17 @@ typedef struct scatter {
     const tess_mm_entries *entries;
     tess_mm_symmetry symmetry;
     const int64_t *row_offsets;
-    const int64_t *base; /* what cursors count from; NULL: the first entry of all */
+    const int64_t *base; /* cursors count from base[row]; NULL: from 0 */
     int32_t *columns;
     double *values;
     int64_t rows;
     int slices;
-    int parts; /* the slices; of one slice, the threads that divide its rows */
+    int parts; /* the slices; if there is one, the threads that divide its rows */
     pass step;
     uint32_t *cursors; /* slices x rows: where the slice's next entry of the row goes */
 } scatter;
 
-/* What one thread does in a pass: a range of entries, and of rows it takes. */
+/* The work of one thread in a pass: a range of entries to scan, and a range of rows to take. */
 typedef struct work_range {
     int64_t begin, end, first_row, last_row;
     uint32_t *cursor;
@@ -51,9 +52,9 @@ static inline void put(const scatter *s, const work_range *range, pass step, int
     }
 }
 
-/* All entries of the full matrix, mirrored ones included. The pass over values goes backwards,
- * because the cursors stand where the pass over columns has left them. Inlined, so that `step` is a
- * constant of the loop. */
+/* Walks all entries of the full matrix, with mirrors. The pass over values goes backwards, because
+ * the pass over columns has left the cursors at the ends. Inlined, so that `step` is a constant of
+ * the loop. */
 __attribute__((always_inline)) static inline void walk(const scatter *s, const work_range *range,
                                                        pass step)
 {
@@ -100,7 +101,8 @@ static void run_pass(tess_ctx *ctx, scatter *s, pass step)
     tess_parallel(ctx, s->parts, pass_over_part, s);
 }
 
-/* Counts become starts within the row; row_offsets[row + 1] gets the length of the row. */
+/* Turns a row's counts of all slices into starts within the row; row_offsets[row + 1] becomes the
+ * length of the row. */
 static void start_row(void *row_offsets, const void *scattering, int64_t row)
 {
     const scatter *s = scattering;
@@ -113,7 +115,8 @@ static void start_row(void *row_offsets, const void *scattering, int64_t row)
     ((int64_t *)row_offsets)[row + 1] = sum;
 }
 
-/* The first entry that is not after the one before it; INT64_MAX: all are. */
+/* The first entry that does not come after its predecessor in CSR order; INT64_MAX: there is
+ * none. */
 static int64_t find_unordered(const void *entries, tess_range range)
 {
     const tess_mm_entries *e = entries;
@@ -124,7 +127,7 @@ static int64_t find_unordered(const void *entries, tess_range range)
     return INT64_MAX;
 }
 
-/* Whether entries already come by rows, then strictly increasing columns. */
+/* Whether entries are already sorted by rows, then by strictly increasing columns. */
 static bool in_csr_order(tess_ctx *ctx, const tess_mm_entries *e)
 {
     return tess_reduce(ctx, e->count - 1, TESS_LEAST, find_unordered, e) == INT64_MAX;
@@ -142,7 +145,7 @@ struct open_rows {
     tess_matrix *A;
 };
 
-/* Entry k opens all rows after the row of entry k-1, up to its own. */
+/* Sets the offsets of all rows after the row of entry k-1, up to that of entry k, to k. */
 static void open_rows(void *arg, tess_range range)
 {
     const struct open_rows *job = arg;
@@ -154,7 +157,7 @@ static void open_rows(void *arg, tess_range range)
     }
 }
 
-/* Arrays of the file become arrays of the matrix. */
+/* Makes the arrays of the file the arrays of the matrix. */
 static tess_status keep_arrays(tess_ctx *ctx, tess_mm_entries *e, tess_matrix *A)
 {
     int64_t count = e->count;
@@ -180,7 +183,7 @@ static int64_t count_mirrored(const void *entries, tess_range range)
     return mirrored;
 }
 
-/* Entries of the full matrix. */
+/* The number of entries of the full matrix. */
 static int64_t count_full(tess_ctx *ctx, tess_mm_symmetry symmetry, const tess_mm_entries *e)
 {
     return e->count + (symmetry == TESS_MM_GENERAL
@@ -188,7 +191,7 @@ static int64_t count_full(tess_ctx *ctx, tess_mm_symmetry symmetry, const tess_m
                            : tess_reduce(ctx, e->count, TESS_SUM, count_mirrored, e));
 }
 
-/* Starts within the row become places among all entries: one look-up less for every entry. */
+/* Turns starts within a row into places among all entries, which saves one look-up per entry. */
 static void shift_rows(void *arg, tess_range range)
 {
     const scatter *s = arg;
@@ -226,7 +229,8 @@ static tess_status move_entries(tess_ctx *ctx, scatter *s, tess_mm_entries *e, t
 static tess_status scatter_arrays(tess_ctx *ctx, tess_mm_symmetry symmetry, tess_mm_entries *e,
                                   tess_matrix *A)
 {
-    /* Cursors may take as much as the row offsets, or a byte for every entry. */
+    /* Slices are used if their cursors take at most as much memory as the row offsets, or as one
+     * byte per entry. */
     bool slices = ctx->threads <= 2 || e->count / 4 / ctx->threads >= A->rows;
     scatter s = {.entries = e,
                  .symmetry = symmetry,
@@ -292,8 +296,8 @@ static void sort_some(void *arg, tess_range range)
         tess_set_flag(&job->done, false);
 }
 
-/* Sorts rows where they lie. False when something is left to do: repeated columns, or an unsorted
- * row longer than the stack should hold. */
+/* Sorts rows in place. Returns false when work remains: repeated columns, or an unsorted row that
+ * is too long for the stack. */
 static bool sort_rows(tess_ctx *ctx, const tess_matrix *A)
 {
     struct sort_some job = {A, true};

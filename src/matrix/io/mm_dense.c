@@ -1,4 +1,4 @@
-/* Array files: a matrix with every entry, from columns one after the other. */
+/* Array files: a CSR matrix that stores every entry, from an array stored column by column. */
 #include "matrix/io/mm.h"
 
 /* The place of (i, j), i >= j, in a lower triangle stored by columns. */

@@ -1,9 +1,10 @@
-/* What is wrong with a line of data: the fast parser only says that something is. */
+/* Words the fault of a bad line of data: the fast parser only detects that there is one. */
 #include "matrix/io/mm.h"
 
 enum { TOKEN_SHOWN = 40 };
 
-/* A token for the message: cut when long, bytes that are not printable ASCII as \xNN. */
+/* Formats a token for the message: long tokens are cut, and bytes that are not printable ASCII are
+ * shown as \xNN. */
 static void show(const char *token, size_t length, char *shown, size_t size)
 {
     shown[0] = '\0';
@@ -24,7 +25,8 @@ static size_t token_length(const char *p)
     return length;
 }
 
-/* An index: every character a digit, the value in 1..limit. True when the message was written. */
+/* Checks an index: every character is a digit, and the value is in 1..limit. Returns true when it
+ * is bad and the message was written. */
 static bool bad_index(const char *p, size_t length, const char *what, int64_t limit, char *reason,
                       size_t size)
 {
@@ -73,7 +75,7 @@ static bool bad_value(const tess_mm_header *header, const tess_decimal *decimal,
     return false;
 }
 
-/* `value` is the entry's, of a complex one its imaginary part. */
+/* `value` is the value of the entry; of a complex entry it is the imaginary part. */
 static void bad_diagonal(const tess_mm_header *header, const char *const tokens[],
                          const size_t lengths[], double real, double value, char *reason,
                          size_t size)

@@ -8,7 +8,7 @@
 
 #include "matrix/io/mm.h"
 
-/* A row needs 8 bytes of offsets: files may ask for so many without being large themselves. */
+/* A small file may announce up to this many rows, each of which takes 8 bytes of offsets. */
 #define ROWS_ALWAYS_ALLOWED ((int64_t)1 << 26)
 
 enum { WORDS = 5, WORD_SHOWN = 40 };
@@ -88,7 +88,8 @@ static tess_status read_banner(const tess_text *text, char *line, tess_mm_header
     return read_symmetry(text, word[4], header);
 }
 
-/* Lines of data of an array file: everything, or the lower triangle with or without diagonal. */
+/* Sets the number of data lines of an array file: all entries, or the lower triangle with or
+ * without the diagonal. */
 static bool array_entries(tess_mm_header *header)
 {
     int64_t n = header->rows, product;
@@ -119,7 +120,8 @@ static tess_status check_sizes(const tess_text *text, tess_mm_header *header)
     if (header->layout == TESS_MM_COORDINATE && header->entries > 0 && (rows == 0 || cols == 0))
         return tess_fail(ctx, TESS_ERR_FORMAT, "%s:%lld: a %lld x %lld matrix cannot have entries",
                          text->path, number(text), rows, cols);
-    /* A line of data takes 2 bytes ("1\n") or 4 ("1 1\n") at least, the last one less. */
+    /* A line of data takes at least 2 bytes ("1\n"), 4 ("1 1\n") or 6 ("1 1 1\n"). The last line
+     * may lack its newline. */
     int64_t bound = tess_text_bound(text);
     int64_t least = header->layout == TESS_MM_ARRAY ? 2 : header->field == TESS_MM_PATTERN ? 4 : 6;
     if (bound < INT64_MAX && header->entries > bound / least + 1)

@@ -1,4 +1,4 @@
-/* A matrix from a file: Matrix Market (plain or gzip) or .tess, told apart by content. */
+/* Reads a matrix from a file: Matrix Market (plain or gzip) or .tess, recognised by its content. */
 #include "matrix/io/mm.h"
 #include "matrix/io/tess_file.h"
 

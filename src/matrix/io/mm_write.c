@@ -1,6 +1,6 @@
-/* A matrix to a file, its kind chosen by the name: .mtx, .mtx.gz, .tess.
+/* Writes a matrix to a file, whose kind follows from its name: .mtx, .mtx.gz, .tess.
  *
- * Matrix Market coordinate, real or complex, general: one line an entry, by rows, values in the
+ * Matrix Market coordinate, real or complex, general: one line per entry, by rows, values with the
  * fewest digits that read back to the same bits.
  */
 #include "matrix/matrix.h"
@@ -8,7 +8,7 @@
 #include "matrix/io/output.h"
 #include "matrix/io/tess_file.h"
 
-/* Row and column of up to 19 digits, a value of one or two numbers, blanks, a newline. */
+/* Row and column of up to 19 digits, a value of one or two numbers, separators, a newline. */
 enum { LINE_BYTES = 2 * 20 + 2 * TESS_DECIMAL_TEXT + 4 };
 
 typedef struct matrix_lines {
@@ -105,14 +105,14 @@ bool tess_path_ends(const char *path, const char *end)
     return n > m && strcmp(path + n - m, end) == 0;
 }
 
-/* Whether a path is written as Matrix Market, as standard output is. */
+/* Whether a path is written as Matrix Market; standard output ("-") is. */
 static bool is_text(const char *path)
 {
     return tess_path_ends(path, ".mtx") || tess_path_ends(path, ".mtx.gz") ||
            strcmp(path, "-") == 0;
 }
 
-/* A as 1 x 1 blocks: itself, or *made. */
+/* Sets *scalars to A with 1 x 1 blocks: A itself, or the new matrix *made. */
 static tess_status take_scalars(tess_ctx *ctx, const tess_matrix *A, tess_matrix **made,
                                 const tess_matrix **scalars)
 {
@@ -148,7 +148,7 @@ static tess_complex mirror_value(const tess_matrix *A, int64_t row, int64_t colu
     return k >= 0 ? tess_matrix_complex_value(A, k) : (tess_complex){0, 0};
 }
 
-/* The two values in the words of an error. */
+/* The error that shows an entry and its mirror. */
 static tess_status not_mirrored(tess_ctx *ctx, const tess_matrix *A, const char *symmetry,
                                 int64_t i, int64_t j, tess_complex value, tess_complex mirror)
 {
@@ -163,8 +163,8 @@ static tess_status not_mirrored(tess_ctx *ctx, const tess_matrix *A, const char 
                      second);
 }
 
-/* Fails at the first entry that is not its mirror, or not its conjugate; *lower: the entries on and
- * below the diagonal. */
+/* Fails at the first entry that differs from its mirror, or with `hermitian` from its mirror's
+ * conjugate. *lower is the number of entries on and below the diagonal. */
 static tess_status check_mirrors(tess_ctx *ctx, const tess_matrix *A, bool hermitian,
                                  int64_t *lower)
 {
@@ -184,7 +184,7 @@ static tess_status check_mirrors(tess_ctx *ctx, const tess_matrix *A, bool hermi
     return TESS_OK;
 }
 
-/* The lower triangle of a CSR matrix as one of its own, whose arrays the caller frees. */
+/* Copies the lower triangle of a CSR matrix to `lower`, whose arrays the caller frees. */
 static tess_status take_lower(tess_ctx *ctx, const tess_matrix *A, int64_t entries,
                               tess_matrix *lower)
 {

@@ -1,9 +1,9 @@
-/* NumPy's .npy files of one vector, little-endian f8, f4, c16 or c8:
+/* NumPy's .npy files that hold one vector, little-endian f8, f4, c16 or c8:
  *
  *     byte 0   8   93 'N' 'U' 'M' 'P' 'Y', version: 1 0, 2 0 or 3 0
- *          8   2   bytes of the text that follows, u16; since version 2 4 bytes, u32
+ *          8   2   length of the text that follows, u16; from version 2 on 4 bytes, u32
  *              ... "{'descr': '<f8', 'fortran_order': False, 'shape': (5,), }", blanks, '\n'
- *              ... the values, at a multiple of 64 bytes in what is written here
+ *              ... the values; files written here have them at a multiple of 64 bytes
  */
 #include <errno.h>
 #include <sys/stat.h>
@@ -31,7 +31,7 @@ static tess_status malformed(tess_ctx *ctx, const char *path, const char *what)
                      path, what);
 }
 
-/* What follows a key in the header's text; NULL: it is not there. */
+/* The text after a key of the header; NULL: the key is not there. */
 static const char *after(const char *text, const char *key)
 {
     const char *at = strstr(text, key);
@@ -41,7 +41,8 @@ static const char *after(const char *text, const char *key)
     return at + strspn(at, " :");
 }
 
-/* The elements of a shape of one dimension, or of two of which one is 1; -1: none of these. */
+/* The number of elements of a shape of one dimension, or of two of which one is 1. Returns -1 for
+ * any other shape. */
 static int64_t elements_of(const char *shape)
 {
     long long size[2] = {1, 1};
@@ -63,7 +64,7 @@ static int64_t elements_of(const char *shape)
     return size[0] == 1 ? size[1] : size[0];
 }
 
-/* The header, whose text is at most TEXT_MOST bytes. */
+/* Reads the header, whose text has at most TEXT_MOST bytes. */
 static tess_status read_header(tess_ctx *ctx, const char *path, FILE *file, tess_type *stored,
                                int64_t *count)
 {
@@ -90,8 +91,8 @@ static tess_status read_header(tess_ctx *ctx, const char *path, FILE *file, tess
                       : TESS_OK;
 }
 
-/* Converts in place: narrower numbers are written from the front, behind those still to be read;
- * wider ones from the back. */
+/* Converts in place. To narrower numbers it goes from the front, to wider ones from the back, so
+ * that no number is overwritten before it is read. */
 static tess_status convert(tess_ctx *ctx, const char *path, tess_type from, tess_type to,
                            int64_t count, void *values)
 {
@@ -116,7 +117,7 @@ static tess_status read_values(tess_ctx *ctx, const char *path, FILE *file, tess
     if (fstat(fileno(file), &info) != 0 || at < 0 || (info.st_size - at) % size != 0 ||
         (info.st_size - at) / size != elements)
         return malformed(ctx, path, "the values are not as many as the shape says");
-    TESS_TRY(tess_alloc_bytes(ctx, elements, sizeof(tess_complex), &x)); /* of any type */
+    TESS_TRY(tess_alloc_bytes(ctx, elements, sizeof(tess_complex), &x)); /* fits any type */
     tess_status status = TESS_OK;
     if (fread(x, (size_t)size, (size_t)elements, file) != (size_t)elements)
         status = tess_fail(ctx, TESS_ERR_IO, "%s: cannot be read", path);

@@ -1,4 +1,4 @@
-/* Temporary file, write, rename. */
+/* Writes to a temporary file, which is renamed at the end. */
 #include "matrix/io/output.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
-/* A file being written: under a temporary name beside its own until all of it is there, so that a
- * failure leaves neither a partial file nor a damaged old one. "-" is standard output. */
+/* A file being written. Until it is complete it has a temporary name in the same directory, so that
+ * a failure leaves neither a partial file nor a damaged old one. "-" is standard output. */
 #pragma once
 
 #include "core/decimal.h"
@@ -13,39 +13,40 @@ typedef struct tess_output {
 
 tess_status tess_output_open(tess_ctx *ctx, const char *path, tess_output *out);
 tess_status tess_output_write(tess_output *out, const void *bytes, size_t size);
-/* Ends the file: with TESS_OK so far it gets its name, otherwise it is removed. Returns `status`,
- * or what went wrong at the end. */
+/* Closes the file. With status = TESS_OK it gets its final name, otherwise it is removed. Returns
+ * `status`, or the failure of closing. */
 tess_status tess_output_close(tess_output *out, tess_status status);
 
-/* Lines first..last-1 of a text as bytes at `to`; returns their end. NULL: line *bad cannot be
+/* Writes lines first..last-1 of a text at `to` and returns their end. NULL: line *bad cannot be
  * written. Called from several threads at once. */
 typedef char *(*tess_lines_fn)(const void *user, int64_t first, int64_t last, char *to,
                                int64_t *bad);
 
-/* `count` lines of at most `line_bytes` each, made in parallel, compressed if `gzip` (also in
- * parallel: pieces are gzip members of their own). *bad is the first line that cannot be written,
- * then the status is TESS_ERR_UNSUPPORTED and the caller words the error. */
+/* Writes `count` lines of at most `line_bytes` each. They are formatted in parallel, and with
+ * `gzip` compressed in parallel: each piece is a gzip member of its own. If a line cannot be
+ * written, *bad is the first such line, the status is TESS_ERR_UNSUPPORTED, and the caller words
+ * the error. */
 tess_status tess_output_lines(tess_output *out, bool gzip, int64_t count, size_t line_bytes,
                               tess_lines_fn make, const void *user, int64_t *bad);
 
-/* Banner, comment and sizes of a Matrix Market file; `kind` as in the banner, "coordinate real
- * general"; entries < 0: an array. mm_write.c */
+/* Writes the banner, comment and sizes of a Matrix Market file (mm_write.c). `kind` is the text of
+ * the banner, "coordinate real general"; entries < 0: an array. */
 tess_status tess_mm_write_header(tess_output *out, bool gzip, const char *kind, int64_t rows,
                                  int64_t cols, int64_t entries);
 bool tess_path_ends(const char *path, const char *end);
 
 /* ---- vector_read.c ---- */
 
-/* Fails where complex numbers would be read as real ones. */
+/* Fails if complex numbers would be read as real ones. */
 tess_status tess_vector_check_type(tess_ctx *ctx, const char *path, tess_type stored,
                                    tess_type type);
-/* x[i] = value; fails where the value is beyond the range of the type. */
+/* x[i] = value. Fails if the value is beyond the range of the type. */
 tess_status tess_vector_put(tess_ctx *ctx, const char *path, tess_complex value, tess_type type,
                             int64_t i, void *x);
 
 /* ---- npy.c: NumPy's files of one vector ---- */
 
-/* Whether the file starts like one; false also when it cannot be read. */
+/* Whether the file begins as a .npy file; false also when it cannot be read. */
 bool tess_npy_recognise(const char *path);
 tess_status tess_npy_read(tess_ctx *ctx, const char *path, tess_type type, int64_t *count,
                           void **values);

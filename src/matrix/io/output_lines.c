@@ -1,7 +1,7 @@
-/* Many lines of text, made and compressed in parallel, written in order.
+/* Writes many lines of text in order; they are formatted and compressed in parallel.
  *
- * A round gives every slot PIECE lines: its thread formats them into the slot's text and, for gzip,
- * deflates that into the slot's packed bytes. Then the slots are written one after the other.
+ * A round gives every slot PIECE lines. A thread formats them into the slot's text and, for gzip,
+ * deflates the text into the slot's packed bytes. Then the slots are written one after the other.
  */
 #include "core/threads.h"
 #include "matrix/io/output.h"

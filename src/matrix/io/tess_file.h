@@ -46,15 +46,16 @@ typedef struct tess_file_header {
 _Static_assert(sizeof(tess_file_header) == TESS_FILE_HEADER, "the header's layout is fixed");
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, ".tess is written as memory has it");
 
-/* Offsets and bytes of the sections of A, and of the file, into a header with all sizes set. */
+/* Sets the offsets and bytes of A's sections, and the bytes of the file, in a header that has all
+ * other sizes. */
 void tess_file_layout(const tess_matrix *A, tess_file_header *header);
 uint64_t tess_file_header_checksum(const tess_file_header *header);
-/* From the checksums of a section's pieces. */
+/* The checksum of a section, from those of its pieces. */
 uint64_t tess_file_section_checksum(const uint64_t *pieces, int64_t count);
 
-/* Whether the file starts with these bytes, 8 at most; false also when it cannot be read. */
+/* Whether the file begins with `magic`, of at most 8 bytes; false also when it cannot be read. */
 bool tess_file_begins(const char *path, const char *magic, size_t bytes);
-/* Whether it starts like a .tess file. */
+/* Whether it begins as a .tess file. */
 bool tess_file_recognise(const char *path);
 tess_status tess_file_read(tess_ctx *ctx, const char *path, tess_matrix **out);
 tess_status tess_file_write(tess_ctx *ctx, const tess_matrix *A, const char *path);
@@ -64,8 +65,8 @@ tess_status tess_file_write(tess_ctx *ctx, const tess_matrix *A, const char *pat
 extern const char *const tess_file_section_names[]; /* "row offsets" .. */
 
 tess_status tess_file_open(tess_ctx *ctx, const char *path, int *fd);
-/* The bytes read, or -1; less than asked for only at the end of the file. */
+/* Returns the number of bytes read, or -1. It is less than `bytes` only at the end of the file. */
 int64_t tess_file_read_at(int fd, void *to, int64_t bytes, int64_t offset);
-/* A valid header becomes a matrix without arrays. */
+/* Reads and checks the header, and makes a matrix without arrays from it. */
 tess_status tess_file_read_head(tess_ctx *ctx, const char *path, int fd, tess_file_header *header,
                                 tess_matrix **out);

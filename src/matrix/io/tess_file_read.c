@@ -45,10 +45,10 @@ bool tess_file_recognise(const char *path)
 
 const char *const tess_file_section_names[] = {"row offsets", "columns", "values"};
 
-/* Whether the header is the one that a writer of A makes, checksums aside. */
+/* Whether the header is the one that would be written for A, apart from the checksums. */
 static bool sizes_agree(const tess_file_header *header, const tess_matrix *A)
 {
-    int64_t most = header->file_bytes / 4; /* elements: keeps the layout's sums from overflowing */
+    int64_t most = header->file_bytes / 4; /* elements; keeps sums from overflowing */
     if (A->block_rows > most || A->blocks > most || tess_matrix_stored(A) > most)
         return false;
     tess_file_header expected;
@@ -119,7 +119,8 @@ static void read_pieces(void *arg, tess_range range)
         tess_set_flag(job->failed, true);
 }
 
-/* Reads and checks a section, a piece at a time a thread, in rounds with progress between. */
+/* Reads and checks a section in pieces, in rounds of several pieces per thread with progress
+ * between rounds. */
 static tess_status read_section(tess_ctx *ctx, const char *path, int fd,
                                 const tess_file_header *header, int index, void *to)
 {
@@ -149,7 +150,7 @@ static tess_status read_section(tess_ctx *ctx, const char *path, int fd,
     return status;
 }
 
-/* The arrays' own rules, with the file's name before what is wrong. */
+/* Checks the arrays by the rules of matrix.h; the error begins with the file's name. */
 static tess_status check_arrays(tess_ctx *ctx, const char *path, const tess_matrix *A)
 {
     tess_matrix_view view;

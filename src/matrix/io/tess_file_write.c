@@ -70,7 +70,7 @@ static tess_status hash_section(tess_ctx *ctx, const void *bytes, tess_file_sect
     return TESS_OK;
 }
 
-/* In portions, so that progress can be told and the work be cancelled. */
+/* Writes a section in portions, so that progress can be reported and the work be cancelled. */
 static tess_status write_section(tess_output *out, const void *bytes, const tess_file_section *s,
                                  int64_t file_bytes)
 {

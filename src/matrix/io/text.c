@@ -1,4 +1,4 @@
-/* Reads text files, plain or gzip (told apart by content), in buffers of whole lines. */
+/* Reads text files, plain or gzip (recognised by content), in buffers of whole lines. */
 #include "matrix/io/text.h"
 
 #include <errno.h>
@@ -17,7 +17,8 @@ static void keep_fault(tess_text *t, tess_status status, const char *what)
     t->ended = true;
 }
 
-/* Reads until `bytes` are there or the file ends. On an error returns -1 and keeps the fault. */
+/* Reads `bytes` bytes, or fewer at the end of the file. On an error returns -1 and keeps the
+ * fault. */
 static ptrdiff_t read_bytes(tess_text *t, void *to, size_t bytes)
 {
     size_t done = 0;
@@ -62,7 +63,8 @@ static bool refill_packed(tess_text *t)
     return got > 0;
 }
 
-/* After a member's end: another member may follow, or zeros (tape padding), or nothing. */
+/* Returns whether another gzip member follows. After a member there may also be zeros (tape
+ * padding), or nothing. */
 static bool next_member(tess_text *t)
 {
     for (;;) {
@@ -192,7 +194,7 @@ int64_t tess_text_bound(const tess_text *t)
 {
     int64_t bound;
     if (t->file_bytes < 0 || !tess_mul(t->file_bytes, t->gzip ? 1032 : 1, &bound))
-        return INT64_MAX; /* deflate packs 1032 : 1 at the very best */
+        return INT64_MAX; /* deflate compresses 1032 : 1 at best */
     return bound;
 }
 
@@ -216,7 +218,7 @@ tess_status tess_text_open(tess_ctx *ctx, const char *path, size_t chunk, tess_t
     *t = (tess_text){.ctx = ctx, .path = path, .fd = -1, .chunk = chunk};
     tess_status status = TESS_OK;
     TESS_TRY_CLEAN(open_file(t));
-    /* A buffer of a small file need not be larger than the file. */
+    /* The buffer need not be larger than the file. */
     int64_t largest = t->file_bytes < 0 ? INT64_MAX : t->file_bytes;
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, PACKED, &t->packed));
     if (!refill_packed(t) && t->fault != TESS_OK) {

@@ -4,8 +4,8 @@
  *     buffer[1]  |rest | ... chunk ... \n|rest     filled meanwhile by one other thread
  *
  * A buffer ends with a newline (one is added to a last line without), followed by TESS_TEXT_PAD
- * readable bytes. What goes wrong while filling is kept and reported only after all whole lines
- * before it were handed out, so that the first bad line of a file is the one reported.
+ * readable bytes. A failure while filling is kept, and reported only after all whole lines before
+ * it were handed out. So the first fault of a file is the one reported.
  */
 #pragma once
 
@@ -24,7 +24,7 @@ typedef struct tess_text {
     const char *path;
     int fd;
     int64_t file_bytes;  /* on disk; -1 when it is not a regular file */
-    int64_t file_done;   /* of these, read so far */
+    int64_t file_done;   /* of file_bytes, read so far */
     int64_t lines_taken; /* lines before `text` */
     char *text;          /* current whole lines */
     size_t length;
@@ -40,21 +40,21 @@ typedef struct tess_text {
     char fault_text[160];
 } tess_text;
 
-/* A stream of zlib whose memory comes from the context. */
+/* A zlib stream whose memory comes from the context. */
 z_stream tess_zlib_stream(tess_ctx *ctx);
 
-/* `chunk`: bytes a buffer takes in at once (TESS_TEXT_CHUNK; tests use a few). */
+/* `chunk`: the bytes that one fill reads (TESS_TEXT_CHUNK; tests use a few). */
 tess_status tess_text_open(tess_ctx *ctx, const char *path, size_t chunk, tess_text *text);
 void tess_text_close(tess_text *text);
 
-/* Fills the spare buffer. Calls no error function: may run in a parallel region. */
+/* Fills the spare buffer. It does not call tess_fail, so it may run inside a parallel call. */
 void tess_text_fill(tess_text *text);
 
-/* Makes the filled buffer current. length = 0 means the end; a kept fault is reported then. */
+/* Makes the filled buffer current. length = 0 means the end, where a kept fault is reported. */
 tess_status tess_text_swap(tess_text *text);
 
-/* The next line of the current buffer, without its newline and trailing blanks, for headers:
- * refills when needed. *line = NULL at the end of the file. */
+/* The next line, for headers, without its newline and trailing blanks; refills the buffer when
+ * needed. *line = NULL at the end of the file. */
 tess_status tess_text_line(tess_text *text, char **line);
 
 /* An upper bound of the file's size as plain text in bytes; INT64_MAX when unknown. */

@@ -1,11 +1,12 @@
-/* Dense vectors from Matrix Market files or from plain text with one number a line. */
+/* Reads dense vectors from Matrix Market files, or from plain text with one number per line. */
 #include <float.h>
 #include <strings.h>
 
 #include "matrix/io/mm.h"
 #include "matrix/io/output.h"
 
-/* Where the numbers of a vector come from: `at` is NULL when number k is element k. */
+/* The numbers of a vector as the file stores them. Number k is element at[k]; at = NULL: element
+ * k. */
 typedef struct elements {
     tess_type type; /* f64 or c64 */
     const void *values;
@@ -35,7 +36,7 @@ tess_status tess_vector_put(tess_ctx *ctx, const char *path, tess_complex value,
                      path, (long long)i, real ? value.re : value.im, (double)FLT_MAX);
 }
 
-/* Scatters into zeros, converting to `type`. */
+/* Scatters the numbers into a vector of zeros, converted to `type`. */
 static tess_status take(tess_ctx *ctx, const char *path, const elements *from, tess_type type,
                         int64_t *count, void **values)
 {
@@ -54,7 +55,7 @@ cleanup:
     return status;
 }
 
-/* A matrix of one column or one row. */
+/* Takes the vector from a matrix of one column or one row. */
 static tess_status take_matrix(tess_ctx *ctx, const char *path, const tess_mm_header *header,
                                tess_mm_entries *entries, tess_type type, int64_t *count,
                                void **values)
@@ -66,7 +67,7 @@ static tess_status take_matrix(tess_ctx *ctx, const char *path, const tess_mm_he
     if (header->cols == 1 && header->rows > INT32_MAX)
         return tess_fail(ctx, TESS_ERR_OVERFLOW, "%s:%lld: %lld elements are more than 2147483647",
                          path, (long long)header->size_line, (long long)header->rows);
-    /* A column is read as a row: the same entries, in a form where columns are the elements. */
+    /* A column is made a row with the same entries, so that columns are the elements. */
     tess_mm_header row = *header;
     if (header->cols == 1) {
         row.rows = 1;

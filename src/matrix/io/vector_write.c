@@ -1,5 +1,5 @@
-/* Dense vectors to Matrix Market arrays or plain text, one number a line; complex ones to arrays,
- * two numbers a line. */
+/* Writes dense vectors as Matrix Market arrays or plain text, one number per line. Complex vectors
+ * are always arrays, with two numbers per line. */
 #include "matrix/matrix.h"
 #include "matrix/io/output.h"
 

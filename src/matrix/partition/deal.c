@@ -1,4 +1,4 @@
-/* Partitions that need the row lengths alone: contiguous ranges, and rows dealt out one by one. */
+/* Partitions that need only the row lengths: contiguous ranges, and rows dealt out one by one. */
 #include "matrix/partition/partition.h"
 
 /* ---- Contiguous ---- */
@@ -9,7 +9,7 @@ typedef struct row_bytes {
     double block, row;
 } row_bytes;
 
-/* What the products of all rows before `row` move. */
+/* The bytes that the products of all rows before `row` move. */
 static double bytes_before(const row_bytes *b, int64_t row)
 {
     return (double)b->offset(b->user, row) * b->block + (double)row * b->row;
@@ -31,7 +31,7 @@ int64_t tess_partition_first(tess_offset_fn offset, void *user, const tess_matri
         else
             high = middle;
     }
-    /* Of the two rows around the target, the nearer one. */
+    /* Takes the nearer of the two rows around the target. */
     const bool before =
         low > 0 && target - bytes_before(&b, low - 1) < bytes_before(&b, low) - target;
     return low - before;
@@ -61,8 +61,8 @@ tess_status tess_partition_contiguous(tess_ctx *ctx, const tess_matrix *A, int p
 
 /* ---- Cyclic ---- */
 
-/* Rows by length, the longest first, and those of a length in their order; number n of that list
- * goes to part n modulo `parts`. */
+/* Sorts rows by length, the longest first; rows of equal length keep their order. Number n of the
+ * list goes to part n modulo `parts`. */
 tess_status tess_partition_cyclic(tess_ctx *ctx, const tess_matrix *A, int parts, int32_t *owner)
 {
     int32_t *order;

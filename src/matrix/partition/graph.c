@@ -1,4 +1,4 @@
-/* The graph of a matrix's block rows in the numbers of a graph partitioner. */
+/* The graph of a matrix's block rows, in the integer type of a graph partitioner. */
 #include "matrix/arrange/graph.h"
 #include "matrix/partition/partition.h"
 
@@ -20,7 +20,8 @@ void tess_partition_graph_free(tess_ctx *ctx, tess_partition_graph *g)
     TESS_FREE(ctx, g->offsets, g->neighbours, g->weights, g->owner);
 }
 
-/* Each neighbour once: `seen` holds the last node that had it, plus 1. */
+/* Copies the edges, each neighbour of a node once: seen[j] is the last node that had neighbour j,
+ * plus 1. */
 static void copy_edges(const tess_graph *from, int64_t *seen, tess_partition_graph *g)
 {
     for (int64_t i = 0; i < from->n; i++) {
@@ -36,7 +37,8 @@ static void copy_edges(const tess_graph *from, int64_t *seen, tess_partition_gra
     put(g->offsets, g->width, from->n, g->edges);
 }
 
-/* Bytes, in units of which all rows together have no more than 2^30: partitioners add them up. */
+/* Sets the weight of each node to its bytes, in a unit of which all rows together have at most
+ * 2^30: partitioners add the weights up. */
 static void weigh(const tess_matrix *A, tess_partition_graph *g)
 {
     const double block = tess_partition_block_bytes(A);

@@ -1,12 +1,12 @@
 /* METIS: parts of equal weight with few edges between them.
  *
- * METIS is found when the first such partition is made (core/library.h). Its numbers have 32 or 64
- * bits, as it was built; the list of options that it fills with -1 shows which.
+ * METIS is loaded when the first such partition is made (core/library.h). Its integers have 32 or
+ * 64 bits, depending on how it was built; the array of options that it fills with -1 shows which.
  */
 #include "core/library.h"
 #include "matrix/partition/partition.h"
 
-/* Numbers of either width: all are passed by address. */
+/* All integers are passed by address, so the type serves for both widths. */
 typedef int metis_partition_fn(void *nodes, void *constraints, void *offsets, void *neighbours,
                                void *weights, void *sizes, void *edge_weights, void *parts,
                                void *targets, void *tolerances, void *options, void *cut,
@@ -29,7 +29,7 @@ static const tess_library_function functions[] = {
 static const tess_library library = {
     "METIS", NULL, "libmetis5", "take a contiguous partition", TESS_PARTITIONERS, names, functions};
 
-/* One number of the library's own width. */
+/* One integer of the library's width. */
 typedef union metis_number {
     int32_t narrow;
     int64_t wide;
@@ -40,7 +40,7 @@ static metis_number number_of(int width, int64_t value)
     return width == 4 ? (metis_number){.narrow = (int32_t)value} : (metis_number){.wide = value};
 }
 
-/* Recursive bisection balances better and suits few parts, by METIS's manual. */
+/* Recursive bisection balances better and suits few parts, says METIS's manual. */
 static int run(const metis_api *api, const tess_partition_graph *g, int parts, void *options)
 {
     metis_number nodes = number_of(g->width, g->nodes), one = number_of(g->width, 1);

@@ -1,4 +1,4 @@
-/* The list of partitions, and what a partition comes to: rows, bytes and halo of every part. */
+/* The list of partitions, and the measures of a partition: rows, bytes and halo of every part. */
 #include "matrix/partition/partition.h"
 
 static const tess_partition_kind kinds[] = {
@@ -87,15 +87,17 @@ void tess_partition_order(const tess_partition *p, int64_t *firsts, int64_t *ord
     firsts[0] = 0;
     for (int r = 0; r < p->count; r++)
         firsts[r + 1] = firsts[r] + p->parts[r].block_rows;
-    /* Each range is filled from its end, so that the firsts are right again afterwards. */
+    /* Each range is filled from its end backwards, which moves the firsts; they are restored
+     * below. */
     for (int64_t i = p->block_rows - 1; i >= 0; i--)
         order[--firsts[p->owner[i] + 1]] = i;
     for (int r = 0; r < p->count; r++)
         firsts[r + 1] = firsts[r] + p->parts[r].block_rows;
 }
 
-/* The distinct outside columns of one part's rows. `column` and `asked` hold the last part that saw
- * a column, or asked an owner, plus 1. */
+/* Counts the blocks, halo, neighbours and bytes of one part. column[j] is the last part that
+ * counted column j, plus 1; asked[p] is the last part that counted part p as a neighbour, plus
+ * 1. */
 static void count_halo(const tess_matrix *A, partition *p, int part, const int64_t *rows,
                        int32_t *column, int32_t *asked)
 {

@@ -1,8 +1,8 @@
-/* SCOTCH: parts of equal weight with few edges between them, as METIS makes them.
+/* SCOTCH: parts of equal weight with few edges between them, as from METIS.
  *
- * SCOTCH is found when the first such partition is made (core/library.h). Its structs are opaque
- * and tell their size. It takes numbers by value, so only a library of 32-bit numbers is used: that
- * is how Debian builds it.
+ * SCOTCH is loaded when the first such partition is made (core/library.h). Its structs are opaque;
+ * functions return their sizes. It takes integers by value, so only a library of 32-bit integers is
+ * used, as Debian builds it.
  */
 #include "core/library.h"
 #include "matrix/partition/partition.h"
@@ -39,7 +39,7 @@ static const tess_library library = {
     "SCOTCH",          NULL,  "libscotch-7.0", "take a contiguous partition",
     TESS_PARTITIONERS, names, functions};
 
-/* The imbalance that parts may have: 1 %. */
+/* The largest imbalance of the parts: 1 %. */
 static const double imbalance = 0.01;
 
 static bool run(const scotch_api *api, const tess_partition_graph *g, int parts, void *graph,

@@ -206,7 +206,7 @@ typedef struct uint4 {
 
 /* ---- Values that thread blocks hand each other ---- */
 
-/* Lets the other threads run; a thread that looks for ever fails the launch. */
+/* Lets the other threads run. A thread that waits for a value without end fails the launch. */
 void emu_look_again(int line);
 #define LOOK_AGAIN() emu_look_again(__LINE__)
 
@@ -223,8 +223,8 @@ DEVICE void hand_on(real *to, real value)
     *(volatile real *)to = is_absent(value) ? (real)NAN : value;
 }
 
-/* A clock of which a second passes whenever it is read. A launch is over before the host goes on,
- * so whoever waits for the host waits for this clock alone. */
+/* A clock that advances by one second at each reading. A launch ends before the host goes on, so
+ * that a kernel that waits for the host waits only for this clock. */
 DEVICE unsigned long long nanoseconds(void)
 {
     static unsigned long long now;

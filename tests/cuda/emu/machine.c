@@ -11,7 +11,7 @@
 
 #include "asan.h"
 
-/* No power of two between stacks: their tops would share a few sets of the caches. */
+/* The distance between stacks is no power of two, or their tops would share a few cache sets. */
 enum { STACK = 128 * 1024 + 33 * 64, LIVE = 2, MAX_THREADS = 1024 };
 
 emu_machine emu;

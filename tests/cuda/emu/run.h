@@ -31,8 +31,8 @@ void emu_register(const char *variant, const char *name, emu_body *run, size_t a
 /* NULL when there is none; name NULL: any entry of the variant. */
 emu_entry *emu_find(const char *variant, const char *name);
 
-/* A seed that stands for a fixed order of threads, lanes of a warp together: quicker by far where
- * thousands of threads are alive, as their stacks stay in the caches. */
+/* A seed that stands for a fixed order of threads, the lanes of a warp one after the other. It is
+ * much faster with thousands of threads, as their stacks stay in the caches. */
 #define EMU_IN_ORDER UINT64_MAX
 
 /* Runs the grid, thread order drawn from `seed`. Returns NULL, or what went wrong: a barrier not

@@ -1,10 +1,9 @@
-/* A multigrid hierarchy whose numbers the fake device computes: it is the CPU's, new values
- * included; without room on the device the host computes; whatever the driver refuses is reported.
- */
+/* A multigrid hierarchy that the fake device computes is the CPU's, after new values too. Without
+ * room on the device the host computes it. Errors of the driver are reported. */
 #include "amg_setting.h"
 #include "problems.h"
 
-/* Groups are the same, numbers to rounding. */
+/* Groups are the same, values agree up to rounding. */
 static void compare(void **state, const char *what, const setting *here, const setting *there)
 {
     const tess_amg *want = hierarchy(here);
@@ -120,8 +119,8 @@ static tess_matrix *make_chain(void **state, int64_t rows, bool leap)
     return A;
 }
 
-/* Groups that wait for each other one by one, and those of patterns that are not symmetric, are the
- * host's; all else is the device's. */
+/* The host makes groups that wait for each other one by one, and groups of unsymmetric patterns.
+ * The device computes everything else. */
 static void groups_of_some_levels_are_the_hosts(void **state)
 {
     static const struct {
@@ -146,7 +145,8 @@ static void groups_of_some_levels_are_the_hosts(void **state)
     }
 }
 
-/* The finest level's f64 copy is the host's there, and the plan's products are not exact enough. */
+/* The finest level of an f32 matrix has an f64 copy on the host only, and the plan's products are
+ * not exact enough. */
 static void hierarchies_of_f32_matrices_are_the_cpus(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
@@ -278,8 +278,8 @@ static int64_t solve_launches(void **state, const tess_matrix *A, const char *sp
     return fake->launches - before;
 }
 
-/* A solve that may go on runs no iteration beyond the one that ends it, though iterations are put
- * into the stream ahead: as many launches as where the host allows no more of them. */
+/* Iterations are queued ahead, but none runs after the one that ends the solve. A solve that may go
+ * on has as many launches as one whose limit is that number of iterations. */
 static void no_cycle_runs_in_vain(void **state)
 {
     static const char *const specs[] = {"cg:pc=amg,bottom=9", "cg:pc=amg,bottom=9,pc_type=f32",

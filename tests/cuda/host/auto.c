@@ -7,7 +7,7 @@ static char model_path[] = "/tmp/tessera-auto-XX"
                            "XX"
                            "XX";
 
-/* One class of kernel and the copies, at so many bytes a second. */
+/* Writes a model with one kernel class and with copies, in bytes per second. */
 static void write_model(void **state, const char *device, const char *name, double speed,
                         double copies)
 {

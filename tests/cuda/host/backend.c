@@ -140,8 +140,8 @@ static void products_match_ref_on_host_vectors(void **state)
     tess_device_close(device);
 }
 
-/* All entries in diagonals, so that no row is cut, in rows so long that one of the probe is, on
- * which the kernel is verified: the probe has no diagonals. */
+/* All entries lie in diagonals, so that no row is cut. The kernel is verified on a probe without
+ * diagonals, and rows are so long that a row of the probe is cut. */
 static void lines_in_long_rows_are_verified(void **state)
 {
     enum { ROWS = 300, BAND = 160 };

@@ -30,9 +30,9 @@ static inline counted_solve solve_counted(void **state, tess_plan *plan, const c
         fake->graphs - before.graphs, result.iterations,          result.true_residual};
 }
 
-/* Iterations more are graphs more, at least so many, which one part launches: no launch, no copy
- * and no wait of the host is inside. A part asks once a graph how far the devices are, and looks at
- * the answer. */
+/* Checks that further iterations are only further graphs, at least a given number, which one part
+ * launches. Between them the host makes no launch, no copy and no wait. Each part queries the
+ * devices' progress once per graph, and reads the answer. */
 static inline void check_iterations_are_graphs(void **state, tess_plan *plan, const char *method,
                                                const double *b, int64_t parts, int64_t least)
 {

@@ -36,8 +36,8 @@ static tess_status whole_life(tess_ctx *ctx, const tess_matrix *A, const tess_ma
     return status;
 }
 
-/* Memory is read by six patterns in twelve rounds, the same three or two calls a round, 64 a
- * pattern: every seventh call is each of them several times. */
+/* The reading of memory has six patterns in twelve rounds, with the same two or three calls per
+ * round and 64 calls per pattern. Every seventh call meets each kind of call several times. */
 static void sweep(void **state, cu_result failure, tess_status expected, const char *text,
                   bool cached)
 {

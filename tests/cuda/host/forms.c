@@ -41,7 +41,7 @@ static void methods_solve(void **state)
     }
 }
 
-/* What a product asks of the driver when all has been made, with vectors on the devices. */
+/* The driver calls of a product with vectors on the devices, after its first run. */
 typedef struct asked {
     int64_t copies, waits, allocations, shuffles, sums, launches;
 } asked;

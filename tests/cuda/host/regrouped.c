@@ -195,8 +195,8 @@ static void explanation_and_price_follow(void **state)
     tess_device_close(device);
 }
 
-/* A search does not know of passes: a kernel that needs none is taken where it is faster than the
- * chosen one with them, by measured times or, where there are none, by predicted ones. */
+/* A search does not count passes. A kernel without passes is taken when it is faster than the
+ * chosen kernel with them, by measured times or, without these, by predicted ones. */
 static void a_kernel_without_passes_is_preferred(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
@@ -233,7 +233,7 @@ static void a_kernel_without_passes_is_preferred(void **state)
     tess_device_close(device);
 }
 
-/* Whatever the search chose for so small a matrix: a kernel with passes is named as slower. */
+/* For any choice of the search, the explanation names a kernel with passes as slower. */
 static void the_kernel_with_passes_is_named(void **state)
 {
     tess_device *device = open_device(state);

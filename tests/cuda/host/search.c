@@ -53,7 +53,7 @@ static void candidates_are_compiled_ahead_and_once(void **state)
     }
     assert_int_equal(fake->compiled, before + ahead);
 
-    /* What does not compile is left to whoever asks for it. */
+    /* A kernel that does not compile fails only for a plan that asks for it. */
     tess_cache_clear();
     fake->compile_fails = 1;
     tess_candidates_ahead(device, A, list.items, list.count);

@@ -116,8 +116,8 @@ static void the_host_does_not_wait_for_an_iteration(void **state)
     check_waits(state, "gen:cdr:n=7,b=4", "gmres:pc=jacobi,restart=50,tol=1e-10", 55);
 }
 
-/* Code may be loaded when it is first launched: what the first iteration takes says nothing of the
- * others, of which a graph has as many as fit half a millisecond. */
+/* The first launch of a kernel may load its code, so that the first iteration's time says nothing
+ * of the others. A graph has as many iterations as fit half a millisecond. */
 static void a_slow_first_iteration_does_not_shorten_chunks(void **state)
 {
     enum { ITERATIONS = 64, CHUNK = 8 }; /* five launches of 10 us each an iteration */
@@ -294,8 +294,8 @@ static void count_unlike(void *user, const char *line)
     *(int *)user += strstr(line, "no probe is like the matrix") != NULL;
 }
 
-/* The product of an iteration lets a matrix leave the cache first that does not stay in it. Such
- * code is for large matrices, but verified on a small one: on millions of rows it takes seconds. */
+/* An iteration's product evicts the matrix first if it does not stay in the cache. This code is for
+ * large matrices, but is verified on a small one: on millions of rows that would take seconds. */
 static void a_large_matrix_is_not_its_own_probe(void **state)
 {
     tess_ctx *ctx = test_ctx(state);

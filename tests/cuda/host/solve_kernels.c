@@ -203,8 +203,8 @@ static void an_inner_plan_has_the_kernel_too(void **state)
     close_problem(&p);
 }
 
-/* Where nobody named the kernel and it has no form with a dot, small systems are multiplied by one
- * that has. The plan's own products stay as they are. */
+/* When nobody named the kernel and it has no form with a dot product, small systems use a kernel
+ * that has one. The plan's own products keep their kernel. */
 static void small_systems_of_automatic_plans_have_fused_products(void **state)
 {
     tess_result result;

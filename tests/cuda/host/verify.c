@@ -1,6 +1,6 @@
-/* With an empty cache a kernel is verified on a small matrix, whose launch needs less shared memory
- * than the plan's: the function's limit must be the plan's again afterwards. A warm cache hides it.
- */
+/* With an empty cache of kernels, a kernel is verified on a small matrix, whose launch needs less
+ * shared memory than the plan's. Afterwards the function's limit must be the plan's again. With a
+ * full cache there is no verification. */
 #include "session.h"
 
 static void verification_leaves_the_limit_of_shared_memory(void **state)

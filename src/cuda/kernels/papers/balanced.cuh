@@ -1,8 +1,10 @@
-/* The reduction of balanced BSR (src/format/balanced.h, paper 003, section 5.5), for the kernels that
- * run on segments: y = alpha * (sum of the row's segments, in order) + beta y.
+/* The reduction of balanced BSR (src/format/balanced.h, paper 003, section 5.5), for the kernels
+ * that run on segments: y = alpha * (sum of the row's segments, in order) + beta y.
  *
- * The first long_count thread blocks take a long row each: thread (i, q) adds every BALANCED_PARTS-th
- * segment of scalar row i, then the parts are added in order. The others: one thread a scalar row.
+ *   the first long_count thread blocks  take a long row each: thread (i, q) adds every
+ *                                       BALANCED_PARTS-th segment of scalar row i, then the parts
+ *                                       are added in order
+ *   the others                          have one thread per scalar row
  */
 #ifndef TESS_BALANCED_CUH
 #define TESS_BALANCED_CUH

@@ -4,7 +4,7 @@
 enum { ROWS, UNROLL, THREADS, LAMBDA, COUNT };
 
 static const tess_cuda_param params[COUNT] = {
-    [ROWS] = {"rows", {1, 2, 4}, 3}, /* a warp */
+    [ROWS] = {"rows", {1, 2, 4}, 3}, /* per warp */
     [UNROLL] = {"unroll", {1, 2, 4}, 3},
     [THREADS] = {"threads", {128, 256}, 2},
     [LAMBDA] = TESS_CUDA_LAMBDA,
@@ -15,7 +15,7 @@ static bool fits(const tess_cuda_problem *problem, const int *p)
     return (int64_t)problem->block_height * problem->block_width * p[ROWS] <= 32;
 }
 
-/* As many rows a warp as keep a mean row at two turns or more, and every lane but a few busy. */
+/* As many rows per warp as leave a mean row two turns or more, and all lanes but a few busy. */
 static void guess(const tess_cuda_problem *problem, int *p)
 {
     int per_block = problem->block_height * problem->block_width;

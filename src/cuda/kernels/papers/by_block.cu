@@ -1,20 +1,20 @@
 /* y = alpha A x + beta y on BSR, whole blocks by a group of lanes: paper 002, Algorithm 2.
  *
- *     A warp takes a block row and covers 32 / (BH*BW) whole blocks a turn, one lane an element.
+ *     A warp takes a block row and covers 32 / (BH*BW) whole blocks per turn, one lane per element.
  *     A lane's place (r, c) in its block never changes; lanes that cover no whole block are idle.
  *
  *     | T0 T2 | T4 T6 | ...      2 x 2 blocks: lane l is row l % 2, column l / 2 % 2 of block l / 4
  *     | T1 T3 | T5 T7 |
  *
  * At the end the lanes of the same row are added; the paper shows this in shared memory and names
- * warp shuffles as the alternative, which is what add_columns is. ROWS is ours: the warp is cut into
- * ROWS equal groups with a block row each (1 is the paper's), so that rows shorter than a turn do
- * not leave lanes idle. UNROLLED turns are in flight at a time.
+ * warp shuffles as the alternative, which is what add_columns is. ROWS is ours: the warp is cut
+ * into ROWS equal groups with a block row each (1 is the paper's), so that rows shorter than a turn
+ * do not leave lanes idle. UNROLLED turns are in flight at a time.
  *
  * Macros: those of rows.cuh; ROWS, THREADS, UNROLLED.
  */
 #define LANES (32 / ROWS)
-#define BLOCKS (LANES / (BH * BW)) /* whole blocks a turn */
+#define BLOCKS (LANES / (BH * BW)) /* whole blocks per turn */
 #define WARP_COLUMNS (BLOCKS * BW)
 #include "rows.cuh"
 

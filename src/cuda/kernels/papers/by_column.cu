@@ -1,9 +1,9 @@
 /* y = alpha A x + beta y on BSR, whole columns by a group of lanes: paper 002, Algorithm 3.
  *
- *     LANES lanes (the paper's warp, or an even part of it) take a block row, WARP_COLUMNS = LANES / BH
- *     columns at a time; lane l is always scalar row l % BH, and its column moves on:
+ *     LANES lanes (the paper's warp, or an even part of it) take a block row, WARP_COLUMNS =
+ *     LANES / BH columns at a time; lane l is always scalar row l % BH, and its column moves on:
  *
- *     | b0 c0 | b0 c1 | b0 c2 | b1 c0 | ...      3 x 3 blocks, 10 columns a turn, 2 lanes idle
+ *     | b0 c0 | b0 c1 | b0 c2 | b1 c0 | ...      3 x 3 blocks, 10 columns per turn, 2 lanes idle
  *      l0..l2  l3..l5  l6..l8  l9..l11
  *
  * Columns of one block row lie one after the other, so a turn reads one stretch of the values.

@@ -1,7 +1,7 @@
-/* The vector operations of paper 004's conjugate gradients (Algorithm 1, Table 2): five kernels and a
- * reduction, as the paper divides them. Each product that a dot needs is written to memory and
+/* The vector operations of paper 004's conjugate gradients (Algorithm 1, Table 2): five kernels and
+ * a reduction, as the paper divides them. Each product that a dot needs is written to memory and
  * added up by the reduction: an iteration moves 20 vectors and three reductions beside A. The
- * solver's own passes (src/cuda/solve) move 11; these are for comparison.
+ * solver's own passes (src/cuda/solve) move 12, c counted as here; these are for comparison.
  *
  *     kernel    reads           writes               vectors
  *     cg1       r b c           r w v p t s          9         once
@@ -11,9 +11,9 @@
  *     cg5       c w v           v p t                6
  *     red       t               partial sums         1         and a second launch that adds these
  *
- * c is 1 / sqrt of the diagonal: c * c is the Jacobi preconditioner. p is the whole vector, of which
- * v is one device's part. Grids are fixed (section 5.1): every thread walks the vectors in steps of
- * all threads.
+ * c is 1 / sqrt of the diagonal: c * c is the Jacobi preconditioner. p is the whole vector, of
+ * which v is one device's part. Grids are fixed (section 5.1): every thread walks the vectors in
+ * steps of all threads.
  *
  * `load` is the benchmark of section 5.1: it reads VECTORS vectors and nothing else.
  *
@@ -24,7 +24,7 @@
 typedef struct cg_args {
     const real *b, *c, *u;
     real *x, *r, *w, *v, *p, *t, *s;
-    double *sums; /* red: one a thread block */
+    double *sums; /* red: one per thread block */
     long long n;
     double factor; /* cg4: t of the paper; cg5: s */
 } cg_args;
@@ -100,7 +100,7 @@ DEVICE double block_total(double mine, double *scratch)
     return scratch[0];
 }
 
-/* A sum of t a thread block. */
+/* Sums t: one partial sum per thread block. */
 KERNEL(red, cg_args, THREADS, 1)
 {
     SHARED(double, scratch, THREADS);
@@ -124,7 +124,7 @@ KERNEL(red_end, cg_args, THREADS, 1)
         a.sums[0] = sum;
 }
 
-/* The sum is written where it is `factor`: with a NaN, nowhere. */
+/* Writes a sum only where it equals `factor`: with a NaN, nowhere. */
 KERNEL(load, cg_args, THREADS, 1)
 {
     EACH(i)

@@ -19,8 +19,8 @@ static bool fits(const tess_cuda_problem *problem, const int *p)
            width <= problem->block_width && p[NB] * p[N_TG] <= 512;
 }
 
-/* The paper gives K3 the blocks from 45 on. From where a strip fills a warp it is left to the
- * measurement. */
+/* The paper gives K3 the blocks from 45 on. From 32 on a strip fills a warp, and a search
+ * decides. */
 static bool worth(const tess_cuda_problem *problem)
 {
     return problem->block_height >= 32;

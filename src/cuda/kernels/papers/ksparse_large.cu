@@ -1,6 +1,6 @@
 /* y = alpha A x + beta y on BSR, large blocks: kernel K3 of paper 003, section 5.4.
  *
- *     mini-grid      B_y = ceil(BH / NB) thread blocks a block row, NB scalar rows each
+ *     mini-grid      B_y = ceil(BH / NB) thread blocks per block row, NB scalar rows each
  *     thread block   one thread array of NB x N_TG threads: N_TG groups of NB
  *     working set    NB x W of a block, W = N_TG * EPT; thread (r, g) holds EPT elements of row r
  *
@@ -9,10 +9,11 @@
  *          NB |       |       |
  *          v  |       |       |
  *
- * Double buffering: the next working set, in this block or the next, is on its way while the current
- * one is multiplied. Sums stay in registers over the whole row; the groups' are added in order through
- * shared memory at the end. The paper's grid is (block rows, B_y); here the two are one dimension with
- * B_y fastest, so that the thread blocks around a matrix block run at the same time and share its x.
+ * Double buffering: the next working set, in this block or the next, is on its way while the
+ * current one is multiplied. Sums stay in registers over the whole row; the groups' sums are added
+ * in order through shared memory at the end. The paper's grid is (block rows, B_y). Here the two
+ * are one dimension with B_y fastest, so that the thread blocks around a matrix block run at the
+ * same time and share its x.
  *
  * Macros: those of rows.cuh; NB, N_TG, EPT.
  */

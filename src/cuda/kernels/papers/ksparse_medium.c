@@ -10,7 +10,7 @@ static const tess_cuda_param params[COUNT] = {
     [LAMBDA] = TESS_CUDA_LAMBDA,
 };
 
-/* At most 12 columns and 96 bytes a thread: two buffers of them are held in registers. */
+/* At most 12 columns and 96 bytes per thread: registers hold two buffers of them. */
 static bool fits(const tess_cuda_problem *problem, const int *p)
 {
     int32_t bh = problem->block_height, bw = problem->block_width;
@@ -20,7 +20,7 @@ static bool fits(const tess_cuda_problem *problem, const int *p)
            threads <= 512;
 }
 
-/* About four columns a thread, and 64 threads or more. */
+/* About four columns per thread, and 64 threads or more. */
 static void guess(const tess_cuda_problem *problem, int *p)
 {
     int32_t bh = problem->block_height, bw = problem->block_width;

@@ -1,12 +1,13 @@
 /* y = alpha A x + beta y on BSR, medium blocks: kernel K2 of paper 003, section 5.3.
  *
  *     thread block   N_TA thread arrays
- *     thread array   BH x N_TG threads, any number (not a multiple of a warp): N_TG groups of BH threads;
- *                    NBROWS consecutive block rows, one after the other
- *     working set    one block, in vertical slices, one a group; thread (r, g) holds row r of slice g
+ *     thread array   BH x N_TG threads, any number (not a multiple of a warp): N_TG groups of BH
+ *                    threads; NBROWS consecutive block rows, one after the other
+ *     working set    one block, in vertical slices, one per group; thread (r, g) holds row r of
+ *                    slice g
  *
- * Slices are not equally wide (eq. 2): EPT_MAX = ceil(BW / N_TG) columns for the groups from THRESHOLD
- * on, one fewer for those before. 7 columns, 4 groups: | 1 | 2 | 2 | 2 |, THRESHOLD = 1.
+ * Slices are not equally wide (eq. 2): EPT_MAX = ceil(BW / N_TG) columns for the groups from
+ * THRESHOLD on, one fewer for those before. 7 columns, 4 groups: | 1 | 2 | 2 | 2 |, THRESHOLD = 1.
  * Double buffering: the next block is on its way to registers while the current one is multiplied.
  * At the end of a block row the groups' sums are added in order through shared memory.
  *

@@ -9,7 +9,7 @@ static const tess_cuda_param params[COUNT] = {
     [LAMBDA] = TESS_CUDA_LAMBDA,
 };
 
-/* The paper's blocks are square, 2 to 5: what fits a warp and is not a scalar. */
+/* The paper's blocks are square, 2 to 5. Here: all that fit a warp and are not scalars. */
 static bool fits(const tess_cuda_problem *problem, const int *p)
 {
     (void)p;

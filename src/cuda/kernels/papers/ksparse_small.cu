@@ -1,14 +1,14 @@
 /* y = alpha A x + beta y on BSR, small blocks: kernel K1 of paper 003, section 5.2.
  *
  *     thread block   N_TA thread arrays, each a warp truncated to whole blocks (27 of 32 lanes for
- *                    3 x 3), that never meet
+ *                    3 x 3), that never wait for each other
  *     thread array   NBROWS consecutive block rows, one after the other
- *     working set    32 / (BH*BW) adjacent blocks, one element a lane (ept = 1): lane l is row l % BH
- *                    of column l / BH of the set, N_tg = columns a set
+ *     working set    32 / (BH*BW) adjacent blocks, one element per lane (ept = 1): lane l is row
+ *                    l % BH of column l / BH of the set, N_tg = columns per set
  *
  * Double buffering: the next working set and its columns are on their way while the current one is
  * multiplied. The sums of a row's columns are added by warp shuffles. The paper has shared memory
- * without barriers, which is no longer safe: since Volta the lanes of a warp do not run in lockstep.
+ * without barriers. Since Volta that is no longer safe: lanes of a warp do not run in lockstep.
  *
  * Macros: those of rows.cuh; N_TA, NBROWS.
  */

@@ -130,7 +130,7 @@ static void count_segments(tess_splits *S, int64_t rows)
     }
 }
 
-/* Those of one split, from number `at` on; returns the number behind them. */
+/* Puts the row's segments in one split, from number `at` on; returns the number behind them. */
 static int64_t put_segments(tess_splits *S, const tess_splits_part *part, int64_t row, int64_t at)
 {
     const int64_t first = S->starts[part->start + row], end = S->starts[part->start + row + 1];

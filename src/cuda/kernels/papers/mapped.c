@@ -10,7 +10,7 @@ static bool never(const tess_cuda_problem *problem)
     return false;
 }
 
-/* reorder: section 3.4; sort: 3.5. By = 0 are as many rows as T threads have room for. B_x is
+/* reorder: section 3.4; sort: 3.5. By = 0: as many rows as T threads have room for. B_x is
  * multi_row's (3.6); the other mappings compute it. */
 static const tess_cuda_param params[COUNT] = {
     [THREADS] = {"T", {64, 128, 256, 512}, 4},
@@ -21,7 +21,7 @@ static const tess_cuda_param params[COUNT] = {
     [BX] = {"Bx", {1, 2, 4, 8, 16, 32}, 6},
 };
 
-/* block_row has one row a thread block, so there is nothing to sort. */
+/* block_row has one row per thread block, so there is nothing to sort. */
 static const tess_cuda_param params_of_block_row[] = {
     [THREADS] = {"T", {64, 128, 256, 512}, 4},
     [DEPTH] = {"depth", {1, 2, 4}, 3},
@@ -111,7 +111,7 @@ static bool fits_multi_row(const tess_cuda_problem *problem, const int *p)
            (p[BY] == 0 || p[BY] == m.by) && padding_fits(problem, m);
 }
 
-/* Whether so many threads a block row all run at once, and each has a full turn of blocks. */
+/* Whether `threads` per block row all run at once, and each has a full turn of blocks. */
 static bool keeps_busy(const tess_cuda_problem *problem, int threads, int depth)
 {
     const int64_t elements = problem->blocks * per_block(problem);

@@ -1,22 +1,23 @@
 /* y = alpha A x + beta y: the three mappings of paper 004, sections 3.1 - 3.7.
  *
- *     A thread block takes a group of B_y block rows and, a step, B_x blocks of each; a thread takes one
- *     element of one of them.
+ *     A thread block takes a group of B_y block rows and, per step, B_x blocks of each row. A
+ *     thread takes one element of one of these blocks.
  *
- *                      B_x                      B_y            threads a block row (UNIT)
+ *                      B_x                      B_y            threads per block row (UNIT)
  *     block_row        T / (BH*BW)              1              T
  *     warp_row         W / (BH*BW)              T / W          W
  *     multi_row        1, or more (3.6)         T / UNIT       B_x * BH*BW
  *
- * T = THREADS, W = 32. The paper's blocks are powers of two and small. Others leave the last threads of
- * a unit idle. A block with more elements than the unit has threads is read in pieces of PIECE columns; a
- * unit of warp_row gets as many warps as one column of its block needs. At the end the sums of a row's
- * columns are added in a tree in shared memory, and `targets` says where the row belongs (3.5).
+ * T = THREADS, W = 32. The paper's blocks are powers of two and small. Others leave the last
+ * threads of a unit idle. A block with more elements than the unit has threads is read in pieces of
+ * PIECE columns; a unit of warp_row gets as many warps as one column of its block needs. At the end
+ * the sums of a row's columns are added in a tree in shared memory, and `targets` says where the
+ * row belongs (3.5).
  *
- * REORDER = 1 is interleaved storage (3.4): all blocks of a step lie together. All rows of a group are
- * equally long, so no thread asks for the length of its row; blocks that fill up short rows have
- * column -1, and their x is not read. REORDER = 0 is BSR's own order: no padding, and each row ends
- * where it ends.
+ * REORDER = 1 is interleaved storage (3.4): all blocks of a step lie together. All rows of a group
+ * are equally long, so no thread asks for the length of its row; blocks that fill up short rows
+ * have column -1, and their x is not read. REORDER = 0 is BSR's own order: no padding, and each row
+ * ends where it ends.
  *
  * Macros: BH, BW, RAGGED; THREADS, UNIT, BX, BY, PIECE; TREE: the largest power of two below
  * COLUMNS; DEPTH: steps in flight; REORDER; TARGETS: lines are not the block rows in order.
@@ -24,7 +25,7 @@
 #include "common.cuh"
 
 #define PER_BLOCK (BH * BW)
-#define COLUMNS (BX * PIECE) /* of a block row a turn */
+#define COLUMNS (BX * PIECE) /* of a block row per turn */
 #define PIECES ((BW + PIECE - 1) / PIECE)
 #define STRIDE (REORDER ? BX * BY : BX) /* from a thread's block to the one of its next step */
 
@@ -81,7 +82,7 @@ DEVICE long long first_block(const mapped_args *a, int line, int which, int *ste
 #endif
 }
 
-/* One turn: DEPTH steps from `step` on, of which `left` exist. `block` is the thread's first block, of
+/* One turn: the next DEPTH steps, of which `left` exist. `block` is the thread's first block, of
  * which it takes row r and columns c, c + PIECE, ... */
 DEVICE scalar turn(const mapped_args *a, long long block, int left, int r, int c, scalar sum,
                    policy p)

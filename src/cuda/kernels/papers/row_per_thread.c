@@ -6,7 +6,7 @@ enum { SHARE, UNROLL, MOST, LAMBDA, COUNT };
 static const tess_cuda_param params[COUNT] = {
     [SHARE] = {"shared", {0, 1}, 2}, /* Algorithm 4, Algorithm 5 */
     [UNROLL] = {"unroll", {4, 8, 16}, 3},
-    [MOST] = {"threads", {32, 1024}, 2}, /* a thread block, at most */
+    [MOST] = {"threads", {32, 1024}, 2}, /* per thread block, at most */
     [LAMBDA] = TESS_CUDA_LAMBDA,
 };
 
@@ -16,7 +16,7 @@ static int threads_of(const tess_cuda_problem *problem, const int *p)
     return threads < p[MOST] ? (int)threads : p[MOST];
 }
 
-/* x of a block fits shared memory, and the values in flight half of the registers. */
+/* x of a block must fit shared memory, and the values in flight half of the registers. */
 static bool fits(const tess_cuda_problem *problem, const int *p)
 {
     const int64_t size = (int64_t)tess_type_size(problem->type);
@@ -25,7 +25,7 @@ static bool fits(const tess_cuda_problem *problem, const int *p)
            p[UNROLL] * size * threads_of(problem, p) <= 128 << 10;
 }
 
-/* The paper's choice from 16 on. A smaller block leaves more than half of a warp idle. */
+/* The paper's choice from 16 rows on. A smaller block leaves more than half of a warp idle. */
 static bool worth(const tess_cuda_problem *problem)
 {
     return problem->block_height >= 16;
@@ -38,7 +38,7 @@ static void guess(const tess_cuda_problem *problem, int *p)
     p[MOST] = 1024;
 }
 
-/* Thread blocks a block row. */
+/* Thread blocks per block row. */
 static int chunks_of(const tess_cuda_problem *problem, const int *p)
 {
     return (int)tess_ceil_div(problem->block_height, threads_of(problem, p));

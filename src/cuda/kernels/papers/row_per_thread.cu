@@ -1,12 +1,13 @@
-/* y = alpha A x + beta y on BSR, a thread a scalar row: paper 002, Algorithms 4 and 5.
+/* y = alpha A x + beta y on BSR, one thread per scalar row: paper 002, Algorithms 4 and 5.
  *
- *     A thread block takes a block row, thread r its scalar row r: for every block, for every column c,
- *     sum += A[block][c][r] * x[column][c]. The threads of a warp read a column of the block: stride 1.
+ *     A thread block takes a block row, thread r its scalar row r: for every block, for every
+ *     column c, sum += A[block][c][r] * x[column][c]. The threads of a warp read a column of the
+ *     block: stride 1.
  *
- * SHARE = 0 is Algorithm 4: every thread reads x itself. SHARE = 1 is Algorithm 5: the threads bring
- * the block's part of x to shared memory together, between two barriers. The columns of the inner
- * loop are unrolled by UNROLLED, as the paper suggests. Blocks of more than THREADS rows are given
- * to CHUNKS thread blocks, of which the paper has one.
+ * SHARE = 0 is Algorithm 4: every thread reads x itself. SHARE = 1 is Algorithm 5: the threads
+ * bring the block's part of x to shared memory together, between two barriers. The columns of the
+ * inner loop are unrolled by UNROLLED, as the paper suggests. Blocks of more than THREADS rows are
+ * given to CHUNKS thread blocks, of which the paper has one.
  *
  * Macros: those of rows.cuh; THREADS (a multiple of 32), CHUNKS, SHARE, UNROLLED.
  */

@@ -1,9 +1,9 @@
 /* What the papers' kernels on BSR share: arguments, x with its ragged end, sums over the columns of
  * a block row inside a warp, and where a result goes.
  *
- * A line is a block row of BSR, or with BALANCED a segment of at most lambda blocks of one (paper 003
- * 5.5, src/format/balanced.h). Plain lines write y; segments write their BH sums to a scratch array,
- * the paper's y^, and balanced_sum adds those of every row.
+ * A line is a block row of BSR, or with BALANCED a segment of at most lambda blocks of one (paper
+ * 003 5.5, src/format/balanced.h). Plain lines write y. Segments write their BH sums to a scratch
+ * array, the paper's y^, and balanced_sum adds those of every row.
  */
 #ifndef TESS_ROWS_CUH
 #define TESS_ROWS_CUH
@@ -60,8 +60,8 @@ DEVICE void put(const rows_args *a, long long line, int i, scalar sum)
 }
 
 #ifdef WARP_COLUMNS
-/* Groups of LANES lanes hold WARP_COLUMNS columns of BH sums each; afterwards the first BH lanes hold
- * the sums over the columns. The tree of paper 002's algorithms, by shuffles: any number of
+/* Groups of LANES lanes hold WARP_COLUMNS columns of BH sums each; afterwards the first BH lanes
+ * hold the sums over the columns. The tree of paper 002's algorithms, by shuffles: any number of
  * columns, a fixed order. */
 DEVICE scalar add_columns(scalar sum, int lane)
 {

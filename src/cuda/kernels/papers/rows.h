@@ -12,7 +12,7 @@
 /* Line numbers fit 31 bits, and lambda (0: no segments) cuts something. */
 bool tess_cuda_rows_fit(const tess_cuda_problem *problem, int lambda);
 
-/* Blocks a row, rounded down. */
+/* Mean blocks per row, rounded down. */
 int64_t tess_cuda_rows_mean(const tess_cuda_problem *problem);
 
 /* Whether rows differ so much in length that cutting them may pay. */

@@ -24,8 +24,9 @@ static bool fits(const tess_cuda_problem *problem, const int *p)
     return count > 0 && count <= TESS_SPLITS_MOST;
 }
 
-/* About four cells a lane of a mean row, as if it were all in rows, and a quarter of it in the
- * remainder. Several warps share 32 rows where there are too few rows for the device. */
+/* About four cells per lane of a mean row, for LANES as if all cells were in blocks of one row, for
+ * REST as if a quarter were in the remainder. Several warps share 32 rows where there are too few
+ * rows for the device. */
 static void guess(const tess_cuda_problem *problem, int *p)
 {
     const int64_t mean = problem->blocks / (problem->rows > 0 ? problem->rows : 1);
@@ -50,7 +51,7 @@ static void layout_name(const tess_cuda_problem *problem, const int *p, char *te
     snprintf(text, size, "splits:%s", problem->shapes);
 }
 
-/* One split, `lanes` lanes a row of y. */
+/* Launches one split, with `lanes` lanes per row of y. */
 static void launch_part(const tess_cuda_problem *problem, const tess_splits_part *part,
                         const char *entry, int64_t lanes, const tess_cuda_call *call, double beta,
                         tess_cuda_launch *out)
@@ -68,7 +69,7 @@ static void launch_part(const tess_cuda_problem *problem, const tess_splits_part
     TESS_CUDA_NUMBERS(run, call->alpha, beta);
 }
 
-/* Rows that were cut: sums of their segments, and of these. */
+/* Launches for cut rows: the sums of their segments, then the sums of these sums. */
 static int launch_long(const tess_splits *S, const tess_cuda_call *call, tess_cuda_launch *out)
 {
     if (S->segment_count == 0)
@@ -86,8 +87,8 @@ static int launch_long(const tess_splits *S, const tess_cuda_call *call, tess_cu
     return 2;
 }
 
-/* The remainder, where there is one, then the splits in the list's order. The first of them scales
- * y, the others add to it, and so do rows that were cut. */
+/* The remainder, where there is one, then the splits in the list's order, then cut rows. The first
+ * launch scales y, the others add to it. */
 static int launches(const tess_cuda_problem *problem, const int *p, const tess_cuda_layout *layout,
                     const tess_cuda_call *call, tess_cuda_launch *out)
 {

@@ -1,23 +1,24 @@
-/* y = alpha A x + beta y on FBCSR as paper 001 has it: a kernel a shape, on the blocks that SplitOnce
- * found, and one for the CSR remainder. splits.h has the picture of the arrays.
+/* y = alpha A x + beta y on FBCSR as paper 001 has it: one kernel per shape, on the blocks that
+ * SplitOnce found, and one for the CSR remainder. splits.h has the picture of the arrays.
  *
- * Every launch adds the blocks of one split to y. A row of y is the work of one lane, of LANES lanes
- * or of PARTS warps, which add what they have in a fixed order. So there are no atomics, although
- * blocks begin anywhere, and two runs give the same bits.
+ * Every launch adds the blocks of one split to y. A row of y is the work of one lane, of LANES
+ * lanes or of PARTS warps, which add what they have in a fixed order. So there are no atomics,
+ * although blocks begin anywhere, and two runs give the same bits.
  *
- *   rows        1 x w: LANES lanes a row of y, each takes every LANES-th cell of the row's blocks.
- *   lines       w = 1, columns, diagonals and anti-diagonals: a lane a row of y. From TALL rows on
- *               the lanes of a warp go through the blocks together, and a block's cells are read side
+ *   rows        1 x w: LANES lanes per row of y, each with every LANES-th cell of the row's blocks.
+ *   diagonals   w = 1, columns and anti-diagonals too: one lane per row of y. From TALL rows on the
+ *               lanes of a warp go through the blocks together, and a block's cells are read side
  *               by side; shorter blocks are found by each lane for itself.
  *   squares     TALL rows, WIDE columns or more, no shift: the same, and the part of x is read by
  *               the lanes once and handed on by shuffles.
- *   blocks      all others, r x c and parallelograms: a lane a row of y, COLUMNS cells in flight.
- *   remainder   REST lanes a row.
- *   long rows   of more than LONG cells of a split of rows, or of the remainder: a warp a segment, then
- *               a thread block a row.
+ *   blocks      all others, r x c and parallelograms: one lane per row of y, COLUMNS cells in
+ *               flight.
+ *   remainder   REST lanes per row.
+ *   long rows   of more than LONG cells of a split of rows, or of the remainder: one warp per
+ *               segment, then one thread block per row.
  *
- *   SHAPE0 .. SHAPE15  height,width,shift of the list's shapes     THREADS  threads a block
- *   PARTS  warps that share 32 rows of y     LANES, REST  lanes of a row
+ *   SHAPE0 .. SHAPE15  height,width,shift of the list's shapes   THREADS  threads per thread block
+ *   PARTS  warps that share 32 rows of y     LANES, REST  lanes per row
  */
 #include "common.cuh"
 
@@ -25,11 +26,11 @@
 #define TALL 16 /* TESS_SPLITS_TALL */
 #define WIDE 16
 #define LONG 1024 /* TESS_SPLITS_LONG */
-#define DEPTH 4   /* cells of lines, rows and the remainder in flight */
+#define DEPTH 4   /* cells of diagonals, rows and the remainder in flight */
 #define COLUMNS 8 /* of a block in flight */
 
 typedef struct splits_args {
-    const int *starts; /* height < TALL: rows + 1; others: two a chunk of 32 rows */
+    const int *starts; /* height < TALL: rows + 1; others: two per chunk of 32 rows */
     const int *rows;   /* of the blocks */
     const int *cols;
     const real *values;
@@ -39,16 +40,16 @@ typedef struct splits_args {
     double alpha, beta;
 } splits_args;
 
-/* Rows without blocks are left as they are where that is the product. */
+/* Adds to y. Rows without blocks stay as they are where beta is 1. */
 DEVICE void add_to_y(const splits_args *a, long long row, real sum, bool any)
 {
     if (any || a->beta != 1)
         a->y[row] = scaled(a->alpha, sum, a->beta, a->y, row);
 }
 
-/* ---- Blocks of several rows: a lane a row of y ---- */
+/* ---- Blocks of several rows: one lane per row of y ---- */
 
-/* Blocks of one column: first, first + PARTS, ... */
+/* The row's sum over blocks of one column: first, first + PARTS, ... */
 DEVICE real line_sum(const splits_args *a, int first, int end, int row, const int height,
                      const int shift, policy p)
 {
@@ -75,7 +76,7 @@ DEVICE real line_sum(const splits_args *a, int first, int end, int row, const in
     return sum;
 }
 
-/* Blocks of any shape. */
+/* The same over blocks of any shape. */
 DEVICE real block_sum(const splits_args *a, int first, int end, int row, const int height,
                       const int width, const int shift, policy p)
 {
@@ -106,7 +107,8 @@ DEVICE real block_sum(const splits_args *a, int first, int end, int row, const i
     return sum;
 }
 
-/* Large rectangles, 32 columns at a time. All lanes of a warp have the same blocks. */
+/* The same over large rectangles, 32 columns at a time. All lanes of a warp have the same
+ * blocks. */
 DEVICE real square_sum(const splits_args *a, int first, int end, int row, int lane,
                        const int height, const int width, policy p)
 {
@@ -185,7 +187,7 @@ DEVICE real lane_sum(real sum, const int lanes)
     return sum;
 }
 
-/* A lane's part of so many cells: every `lanes`-th of them. */
+/* A lane's sum over every `lanes`-th of the cells. */
 DEVICE real cell_sum(const real *values, const int *cols, const real *x, unsigned cells,
                      const unsigned width, int lane, const int lanes, policy p)
 {
@@ -209,7 +211,8 @@ DEVICE real cell_sum(const real *values, const int *cols, const real *x, unsigne
     return sum;
 }
 
-/* `lanes` lanes a row of y; blocks of `width` cells that follow each other, 1: entries. */
+/* Adds blocks of one row to y, `lanes` lanes per row. A row's blocks, of `width` cells, follow each
+ * other; 1: entries of the remainder. */
 DEVICE void add_rows(const splits_args *a, const int width, const int lanes)
 {
     const int lane = (int)threadIdx.x % lanes;
@@ -241,7 +244,7 @@ typedef struct segment_args {
     const int *cols;
     const real *values;
     const real *x;
-    real *sums; /* one a segment */
+    real *sums; /* one per segment */
     long long count;
 } segment_args;
 
@@ -289,7 +292,7 @@ KERNEL(split_long, long_args, THREADS, 1)
         a.y[row] = scaled(a.alpha, parts[0], 1, a.y, row);
 }
 
-/* ---- An entry a shape ---- */
+/* ---- One entry point per shape ---- */
 
 DEVICE void add_split(const splits_args *a, const int height, const int width, const int shift)
 {

@@ -7,14 +7,14 @@
  *     rows     split 0 | split 1 | ...
  *     starts   split 0 | split 1 | ... | remainder      where the blocks of a row of y are
  *
- * starts, of blocks of fewer than TESS_SPLITS_TALL rows and of the remainder: rows + 1 numbers.
- * Blocks starts[r] .. starts[r+1]-1 begin in row r, so those that reach row r are
- * starts[r-height+1] .. starts[r+1]-1. Of taller blocks two numbers a chunk of 32 rows: the first
+ * For blocks of fewer than TESS_SPLITS_TALL rows, and for the remainder, `starts` has rows + 1
+ * numbers: blocks starts[r] .. starts[r+1]-1 begin in row r, so blocks starts[r-height+1] ..
+ * starts[r+1]-1 reach row r. For taller blocks it has two numbers per chunk of 32 rows: the first
  * block that reaches the chunk, and the first one that begins behind it.
  *
  * A row with more than TESS_SPLITS_LONG cells in a split of 1 x w blocks, or in the remainder, is
- * cut: the split's kernel leaves it out, a warp adds up each segment of TESS_SPLITS_SEGMENT cells
- * at most, and a thread block the segments of the row, all splits together.
+ * cut: the split's kernel leaves it out. A warp adds up each segment of TESS_SPLITS_SEGMENT cells
+ * at most, and a thread block adds the row's segments, of all splits together.
  *
  *     segments         three numbers each: first block in `cols`, blocks, cells of a block
  *     segment_values   their first scalars in `values`
