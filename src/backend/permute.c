@@ -48,7 +48,7 @@ void tess_permute_blocks(tess_type type, int64_t rows, int32_t size, bool togeth
                          .rows = rows,
                          .vectors = 1,
                          .fields = size,
-                         .apart = !together,
+                         .to_fields = !together,
                          .from = from,
                          .from_row = 1,
                          .to = to,

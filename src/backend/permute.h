@@ -6,7 +6,7 @@
  * interleaves F fields of L rows each, or separates them again, no list of rows is read:
  *
  *     interleaved   row F n + f comes from row L f + n
- *     apart         row L f + n comes from row F n + f
+ *     to fields     row L f + n comes from row F n + f
  */
 #pragma once
 
@@ -18,7 +18,7 @@ typedef struct tess_permute {
     int vectors;
     const int32_t *source; /* in the same memory as the vectors; not read with fields */
     int32_t fields;        /* F; 0: the order is `source` */
-    bool apart;            /* with fields: the result has them apart */
+    bool to_fields;        /* with fields: the result is by fields; otherwise interleaved */
     const void *from;
     int64_t from_row, from_vector; /* scalars from a row, from a vector to the next */
     void *to;

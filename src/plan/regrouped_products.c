@@ -80,7 +80,7 @@ static tess_status move(tess_plan *plan, bool back, const void *from, const vect
                                .vectors = f->count,
                                .source = local ? r->device_source[back] : r->source[back],
                                .fields = r->fields,
-                               .apart = back,
+                               .to_fields = back,
                                .from = from,
                                .from_row = f->row,
                                .from_vector = f->vector,

@@ -318,7 +318,7 @@ static void lanczos_vectors_are_the_formulas(void **state)
                       rows = n - (b > 1 ? (int64_t)(seed % 2) : 0);
         double *inverse = test_vector(n * b, TESS_F64, seed),
                *v = test_vector(6 * n, TESS_F64, seed);
-        double part[TESS_LANCZOS_PARTS], sum = 0, want = 0, size = 0;
+        double part[TESS_LANCZOS_SUMS], sum = 0, want = 0, size = 0;
         double *r = v, *to = v + n, *z = v + 2 * n, *p = v + 3 * n, *q = v + 4 * n,
                *kept = v + 5 * n;
         tess_lanczos_vectors s = {.inverse = emu_address(inverse),
@@ -326,7 +326,7 @@ static void lanczos_vectors_are_the_formulas(void **state)
                                   .z = emu_address(z),
                                   .p = emu_address(p),
                                   .q = emu_address(q),
-                                  .parts = emu_address(part),
+                                  .partial = emu_address(part),
                                   .count = n,
                                   .rows = rows,
                                   .block = b};

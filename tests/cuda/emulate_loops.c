@@ -26,7 +26,7 @@ static void *copy_of(const void *from, size_t bytes)
 typedef struct arrays {
     tess_loop_call call;
     char *vectors;
-    double *slots, *ring, *parts;
+    double *slots, *ring, *partial;
     double control[TESS_CONTROL];
     tess_loop_layout layout;
     unsigned meeting[2];
@@ -44,13 +44,13 @@ static void open_arrays(arrays *d, const test_loop *loop, tess_solver *solver)
 {
     tess_space *space = &solver->space;
     const tess_matrix *A = solver->plan->matrix;
-    const size_t parts = 2 * (size_t)loop->code.numbers.dots * GRID * sizeof(double);
+    const size_t partial = 2 * (size_t)loop->code.numbers.dots * GRID * sizeof(double);
     const size_t size = tess_type_size(A->type), stride = (size_t)space->stride * size;
     const size_t slots = (size_t)tess_space_slot_reals(space);
     *d = (arrays){.vectors = calloc((size_t)space->vectors, stride),
                   .slots = calloc(slots, sizeof(double)),
                   .ring = calloc(slots * ITERATIONS, sizeof(double)),
-                  .parts = malloc(parts)};
+                  .partial = malloc(partial)};
     for (int v = 0; v < space->vectors; v++)
         assert_int_equal(space->ops->download(space, v, 0, d->vectors + (size_t)v * stride),
                          TESS_OK);
@@ -86,7 +86,7 @@ static void open_arrays(arrays *d, const test_loop *loop, tess_solver *solver)
         .places = emu_address(d->layout.places),
         .span = d->layout.span,
         .shared = d->layout.shared,
-        .parts = emu_address(d->parts),
+        .partial = emu_address(d->partial),
         .meeting = emu_address(d->meeting),
         .grid = GRID,
     };
@@ -96,7 +96,7 @@ static void open_arrays(arrays *d, const test_loop *loop, tess_solver *solver)
 static void close_arrays(tess_ctx *ctx, arrays *d)
 {
     tess_loop_layout_free(ctx, &d->layout);
-    free(d->vectors), free(d->slots), free(d->ring), free(d->parts);
+    free(d->vectors), free(d->slots), free(d->ring), free(d->partial);
     for (int i = 0; i < 4; i++)
         free(d->owned[i]);
 }
@@ -151,7 +151,7 @@ static void run_betweens(const test_loop *loop, int which, tess_solver *solver, 
             snprintf(name, sizeof name, "between_%d_%d", which, k++);
             tess_loop_call call = d->call;
             call.common.finish.guard = list.units[u].guard;
-            call.product_parts = loop->fused ? emu_address(parts) : 0;
+            call.product_sums = loop->fused ? emu_address(parts) : 0;
             call.product_count = loop->fused ? PARTS : 0;
             point_to_vectors(&between->code.numbers, d, stride, &call);
             tess_cuda_launch launch;

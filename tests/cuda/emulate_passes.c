@@ -23,7 +23,7 @@ typedef struct bench {
     double slots[2][SLOTS];
     double control[TESS_CONTROL];
     double ring[4 * SLOTS];
-    double parts[2 * TESS_PASS_DOTS * 8];
+    double partial[2 * TESS_PASS_DOTS * 8];
     uint64_t ticket;
     void *diagonal;
 } bench;
@@ -74,7 +74,7 @@ static const char *run(const test_pass *pass, bench *b, const int *programme, in
                           .ints = 3 + 4 * programme[0] + 3 * programme[1]},
         .common.diagonal = emu_address(b->diagonal),
         .common.rows = b->rows,
-        .parts = emu_address(b->parts),
+        .partial = emu_address(b->partial),
         .ticket = emu_address(&b->ticket),
         .blocks = blocks,
     };

@@ -32,7 +32,7 @@ static void check(tess_ctx *ctx, int variant, uint64_t seed)
                                .vectors = k,
                                .source = source,
                                .fields = t->fields,
-                               .apart = t->apart,
+                               .to_fields = t->to_fields,
                                .from = from,
                                .from_row = from_columns ? 1 : from_ld,
                                .from_vector = from_columns ? from_ld : 1,
@@ -76,13 +76,13 @@ static void fields_are_the_list_of_their_rows(void **state)
     enum { N = 60 };
     int32_t source[N];
     for (int f = 2; f <= 6; f++)
-        for (int apart = 0; apart < 2; apart++) {
+        for (int to_fields = 0; to_fields < 2; to_fields++) {
             double from[N], to[N], want[N];
             if (N % f != 0)
                 continue;
             for (int i = 0; i < N; i++) {
                 const int length = N / f;
-                source[i] = apart ? i % length * f + i / length : i % f * length + i / f;
+                source[i] = to_fields ? i % length * f + i / length : i % f * length + i / f;
                 from[i] = i + 0.5;
                 to[i] = want[i] = NAN;
             }
@@ -96,13 +96,13 @@ static void fields_are_the_list_of_their_rows(void **state)
                                  .to_row = 1};
             tess_permute_host(test_ctx(state), 2, &pass);
             pass.fields = f;
-            pass.apart = apart;
+            pass.to_fields = to_fields;
             pass.to = to;
             tess_permute_host(test_ctx(state), 2, &pass);
             for (int i = 0; i < N; i++)
                 if (to[i] != want[i] || want[i] != source[i] + 0.5)
-                    fail_msg("%d fields, apart %d: row %d is %g, not %g", f, apart, i, to[i],
-                             source[i] + 0.5);
+                    fail_msg("%d fields, to_fields %d: row %d is %g, not %g", f, to_fields, i,
+                             to[i], source[i] + 0.5);
         }
 }
 

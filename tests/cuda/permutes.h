@@ -3,14 +3,15 @@
 #define TEST_PERMUTES_H
 
 typedef struct test_permute {
-    int size, fields, apart, add; /* as REAL, FIELDS, APART and ADD */
+    int size, fields, to_fields, add; /* as REAL, FIELDS, TO_FIELDS and ADD */
     const char *defines;
 } test_permute;
 
-#define TEST_PERMUTE(size, fields, apart, add)                                                     \
-    {                                                                                              \
-        size, fields, apart, add,                                                                  \
-            "-DREAL=" #size " -DFIELDS=" #fields " -DAPART=" #apart " -DADD=" #add " -DTHREADS=64" \
+#define TEST_PERMUTE(size, fields, to_fields, add)                                         \
+    {                                                                                      \
+        size, fields, to_fields, add,                                                      \
+            "-DREAL=" #size " -DFIELDS=" #fields " -DTO_FIELDS=" #to_fields " -DADD=" #add \
+            " -DTHREADS=64"                                                                \
     }
 
 static const test_permute test_permutes[] = {

@@ -226,7 +226,7 @@ static int launches_dot(const tess_cuda_problem *problem, const int *p,
     uint64_t dot_part = call->workspace + (uint64_t)layout->counts[SLICED_DOT_AT];
     int count = products(problem, p, layout, call, dot_part, &parts, out);
     tess_cuda_launch *run = tess_cuda_launch_start(&out[count++], "sliced_dot", 1, 1024);
-    run->sums_parts = true;
+    run->adds_sums = true;
     TESS_CUDA_POINTERS(run, dot_part);
     TESS_CUDA_INTEGERS(run, parts);
     TESS_CUDA_POINTERS(run, call->dot);

@@ -90,8 +90,8 @@ typedef struct tess_cuda_launch {
     bool cluster;     /* the whole grid is one cluster */
     bool waits;       /* the kernel waits by itself for the launch before */
     bool overlaps;    /* it waits, and starts while the launch before ends */
-    bool sums_parts;  /* adds up a dot's partial sums: args 0 and 1 are where and how many. A caller
-                         that adds them itself (tess_cuda_run_parts) omits this launch */
+    bool adds_sums;   /* adds up a dot's partial sums: args 0 and 1 are where and how many. A caller
+                         that adds them itself (tess_cuda_run_partial_sums) omits this launch */
     int slots;        /* used of args */
     tess_cuda_arg args[TESS_CUDA_ARGS];
 } tess_cuda_launch;

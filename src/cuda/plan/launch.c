@@ -108,11 +108,11 @@ tess_status tess_cuda_launch_one(tess_cuda *cuda, cu_function function, tess_cud
  * iteration of cg takes 24.5 us started early and 15.7 us otherwise). */
 static bool starts_early(const tess_cuda_launch *launches, int count)
 {
-    return launches[0].waits && (count == 1 || (count == 2 && launches[1].sums_parts));
+    return launches[0].waits && (count == 1 || (count == 2 && launches[1].adds_sums));
 }
 
 static tess_status run(tess_cuda *cuda, const tess_cuda_variant *variant, tess_cuda_call *call,
-                       cu_stream stream, bool early, tess_cuda_parts *parts)
+                       cu_stream stream, bool early, tess_cuda_partial_sums *partial)
 {
     const tess_cuda_resident *resident = variant->resident;
     for (int i = 0; i < TESS_CUDA_ARRAYS; i++)
@@ -125,8 +125,8 @@ static tess_status run(tess_cuda *cuda, const tess_cuda_variant *variant, tess_c
         tess_cuda_launch *l = &launches[i];
         if (l->grid[0] == 0 || l->grid[1] == 0 || l->grid[2] == 0)
             continue;
-        if (parts && l->sums_parts) {
-            *parts = (tess_cuda_parts){l->args[0].pointer, l->args[1].integer};
+        if (partial && l->adds_sums) {
+            *partial = (tess_cuda_partial_sums){l->args[0].pointer, l->args[1].integer};
             continue;
         }
         cu_function function = find_function(variant, l->entry);
@@ -151,9 +151,10 @@ tess_status tess_cuda_run_early(tess_cuda *cuda, const tess_cuda_variant *varian
     return run(cuda, variant, call, stream, true, NULL);
 }
 
-tess_status tess_cuda_run_parts(tess_cuda *cuda, const tess_cuda_variant *variant,
-                                tess_cuda_call *call, cu_stream stream, tess_cuda_parts *parts)
+tess_status tess_cuda_run_partial_sums(tess_cuda *cuda, const tess_cuda_variant *variant,
+                                       tess_cuda_call *call, cu_stream stream,
+                                       tess_cuda_partial_sums *partial)
 {
-    *parts = (tess_cuda_parts){0};
-    return run(cuda, variant, call, stream, true, parts);
+    *partial = (tess_cuda_partial_sums){0};
+    return run(cuda, variant, call, stream, true, partial);
 }

@@ -21,10 +21,11 @@ tess_status tess_cuda_run_early(tess_cuda *cuda, const tess_cuda_variant *varian
                                 tess_cuda_call *call, cu_stream stream);
 
 /* As tess_cuda_run_early, for a product with a dot product whose partial sums the caller adds up.
- * Where *parts has count 0, there are none, and the dot product is complete. */
-typedef struct tess_cuda_parts {
-    cu_pointer parts;
+ * Where *partial has count 0, there are none, and the dot product is complete. */
+typedef struct tess_cuda_partial_sums {
+    cu_pointer sums;
     int64_t count;
-} tess_cuda_parts;
-tess_status tess_cuda_run_parts(tess_cuda *cuda, const tess_cuda_variant *variant,
-                                tess_cuda_call *call, cu_stream stream, tess_cuda_parts *parts);
+} tess_cuda_partial_sums;
+tess_status tess_cuda_run_partial_sums(tess_cuda *cuda, const tess_cuda_variant *variant,
+                                       tess_cuda_call *call, cu_stream stream,
+                                       tess_cuda_partial_sums *partial);

@@ -11,8 +11,8 @@ static tess_status permute(const tess_cuda_plan *p, const tess_permute *pass)
     char defines[96];
     cu_function function;
     tess_cuda_launch launch;
-    snprintf(defines, sizeof defines, "-DREAL=%zu -DFIELDS=%d -DAPART=%d -DADD=%d -DTHREADS=%d",
-             tess_type_size(pass->type), (int)pass->fields, pass->fields > 0 && pass->apart,
+    snprintf(defines, sizeof defines, "-DREAL=%zu -DFIELDS=%d -DTO_FIELDS=%d -DADD=%d -DTHREADS=%d",
+             tess_type_size(pass->type), (int)pass->fields, pass->fields > 0 && pass->to_fields,
              pass->beta != 0, THREADS);
     TESS_TRY(tess_cuda_helper(cuda, "permute.cu", defines, "permute", &function));
     tess_cuda_launch_start(&launch, "permute", tess_ceil_div(nodes, THREADS), THREADS);

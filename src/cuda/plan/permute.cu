@@ -1,10 +1,10 @@
 /* Brings vectors into another order of their rows: to(i, v) = from(source(i), v), and with ADD
  * to(i, v) = from(source(i), v) + beta to(i, v).
  *
- *   REAL     bytes of a scalar (8 or 4)      ADD  0 or 1
- *   FIELDS   F: rows L f + n and F n + f change places, L rows per field; 0: the list `source`
- *   APART    by fields, 1: row L f + n comes from row F n + f; 0: row F n + f from row L f + n
- *   THREADS  threads per thread block
+ *   REAL       bytes of a scalar (8 or 4)      ADD  0 or 1
+ *   FIELDS     F: rows L f + n and F n + f change places, L rows per field; 0: the list `source`
+ *   TO_FIELDS  1: row L f + n comes from row F n + f; 0: row F n + f from row L f + n
+ *   THREADS    threads per thread block
  *
  * A thread moves one row, or the rows of all fields of node n. The scalars that one access of a
  * warp leaves in a cache line are read or written by its next accesses.
@@ -27,7 +27,7 @@ typedef struct permute_args {
 DEVICE long long source_row(const int *source, long long nodes, long long n, int f)
 {
 #if FIELDS > 0
-    return APART ? n * FIELDS + f : f * nodes + n;
+    return TO_FIELDS ? n * FIELDS + f : f * nodes + n;
 #else
     return source[n];
 #endif
@@ -45,7 +45,7 @@ KERNEL(permute, permute_args, THREADS, 1)
             value[f] = a.from[source_row(a.source, a.nodes, n, f) * a.from_row + v * a.from_vector];
         UNROLL
         for (int f = 0; f < EACH; f++) {
-            const long long row = FIELDS > 0 && !APART ? n * EACH + f : f * a.nodes + n;
+            const long long row = FIELDS > 0 && !TO_FIELDS ? n * EACH + f : f * a.nodes + n;
             real *place = a.to + row * a.to_row + v * a.to_vector;
             *place = ADD ? value[f] + (real)a.beta * *place : value[f];
         }

@@ -138,7 +138,6 @@ static tess_status time_one(tess_space *space, const tess_stretch *stretch)
     tess_status status;
     TESS_TRY(tess_cuda_need_list(space, stretch->lists, stretch, &list));
     TESS_TRY(tess_cuda_events_create(cuda, list->count + 1, &events));
-    clocks = 0;
     TESS_TRY_CLEAN(shut_gate(state));
     for (int64_t i = 0; i < list->count; i += tess_cuda_units_together(list, i, stretch->count)) {
         if (between || i == 0)
@@ -215,7 +214,7 @@ static tess_status run_stretch(tess_space *space, const tess_stretch *stretch)
     const int flights = state->calls ? 1 : TESS_FLIGHTS;
     bool stopped = false, near = false;
     if (state->halo)
-        state->halo->apart = true;
+        state->halo->must_join = true;
     TESS_TRY(tess_cuda_put_controls(space, stretch, most_in_time(space, stretch)));
     /* Iterations of methods with cycles differ, so none of them is timed. */
     const int timed = stretch->cycle == 1 ? timed_most(space) : 0;

@@ -50,9 +50,9 @@ tess_status tess_cuda_run_between(tess_space *space, const tess_unit_list *list,
     const tess_unit *first = &list->units[between->first];
     tess_loop_call call = {
         .common = tess_cuda_rows_call(space, &between->code.numbers, first->guard, system),
-        .product_parts = first->sums ? state->product.parts : 0,
+        .product_sums = first->sums ? state->product.sums : 0,
         .product_count = first->sums ? state->product.count : 0,
-        .parts = state->parts,
+        .partial = state->partial,
         .meeting = state->tickets,
         .grid = grid_of(space),
     };

@@ -5,7 +5,7 @@
  *
  * The method is the text of -DSTAGES: the macros of stages.cuh and
  *
- *   PARTS(slot)   slot = the sum of the product's partial sums
+ *   PRODUCT_SUM(slot)   slot = the sum of the product's partial sums
  *
  *   LOADS, STORES   as in pass.cu, for all passes together
  *   LATE            bits of vectors that the launch before this one writes
@@ -29,9 +29,9 @@ typedef struct between_args {
     long long dot_slot[8 * (1 + COMPLEX)];
     const held_scalar *diagonal;
     long long rows;
-    const double *product_parts;
+    const double *product_sums;
     long long product_count;
-    double *parts;     /* 2 * DOTS per thread block */
+    double *partial;   /* 2 * DOTS per thread block */
     unsigned *meeting; /* arrivals and departures, 0 before and after */
 } between_args;
 
@@ -67,7 +67,7 @@ DEVICE void total(const between_args *a, between_place *p, double *sum, const un
 {
     const int lane = (int)threadIdx.x % 32, blocks = (int)gridDim.x;
     const unsigned buffer = p->barriers++ % 2;
-    double *parts = a->parts + buffer * (DOTS * blocks);
+    double *partial = a->partial + buffer * (DOTS * blocks);
     double mine[DOTS];
     block_totals(sum, mine, bits, p->scratch + buffer * (DOTS * WARPS));
     if (threadIdx.x >= 32)
@@ -76,7 +76,7 @@ DEVICE void total(const between_args *a, between_place *p, double *sum, const un
         UNROLL
         for (int k = 0; k < DOTS; k++)
             if (bits >> k & 1)
-                parts[k * blocks + blockIdx.x] = mine[k];
+                partial[k * blocks + blockIdx.x] = mine[k];
         arrive(a->meeting);
         while (arrivals_seen(a->meeting) < p->barriers * gridDim.x)
             LOOK_AGAIN();
@@ -87,7 +87,7 @@ DEVICE void total(const between_args *a, between_place *p, double *sum, const un
         mine[k] = 0;
         UNROLL_4
         for (int b = lane; (bits >> k & 1) && b < blocks; b += 32)
-            mine[k] += FRESH(parts + k * blocks + b);
+            mine[k] += FRESH(partial + k * blocks + b);
     }
     warp_totals(mine);
     UNROLL
@@ -143,11 +143,11 @@ DEVICE void leave(const between_args *a, const between_place *p, int *last)
                 e[u][k] = a.vector[k][origin + row];                    \
     }
 
-#define PARTS(slot)                                                                               \
-    {                                                                                             \
-        const double all = sum_parts(a.product_parts, a.product_count, product_scratch, THREADS); \
-        if (threadIdx.x == 0)                                                                     \
-            slots[slot] = all;                                                                    \
+#define PRODUCT_SUM(slot)                                                                          \
+    {                                                                                              \
+        const double all = sum_partial(a.product_sums, a.product_count, product_scratch, THREADS); \
+        if (threadIdx.x == 0)                                                                      \
+            slots[slot] = all;                                                                     \
     }
 
 KERNEL(between, between_args, THREADS, 1)

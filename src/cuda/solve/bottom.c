@@ -1,8 +1,6 @@
 /* The dense inverse of the bottom's matrix, made on the device. */
 #include "cuda/solve/bottom.h"
 
-#include "cuda/driver/module.h"
-
 enum { TILE = TESS_BOTTOM_TILE, THREADS = TESS_BOTTOM_THREADS, OUT = TESS_AMG_BOTTOM_BLOCK };
 
 /* The inverse is worth its work while it takes no longer than the level that it saves. The work is
@@ -59,12 +57,10 @@ static tess_status run(tess_coarsen_level *s, const tess_bottom_arrays *arrays, 
                        int64_t step)
 {
     char defines[64];
-    cu_function function;
     tess_cuda_launch l;
     tess_bottom_defines(defines, sizeof defines);
-    TESS_TRY(tess_cuda_helper(s->cuda, "bottom.cu", defines, entry, &function));
     tess_bottom_launch(entry, &s->matrix[COARSEN_COARSE], arrays, step, &l);
-    return tess_cuda_launch_one(s->cuda, function, &l, s->cuda->stream);
+    return tess_coarsen_run(s->cuda, "bottom.cu", defines, &l);
 }
 
 /* Allocates everything but the result in one piece, and the result. */

@@ -106,7 +106,7 @@ tess_status tess_cuda_put_chunk(tess_space *space, const tess_stretch *stretch, 
         if (graph)
             graph->seen = true;
         if (state->halo)
-            state->halo->apart = true;
+            state->halo->must_join = true;
         return tess_cuda_put_iterations(space, stretch, position, iterations);
     }
     if (!graph->captured)

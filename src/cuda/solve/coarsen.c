@@ -105,7 +105,20 @@ static tess_status create(tess_plan *plan, const tess_amg_level *level, void *ab
     return TESS_OK;
 }
 
-/* ---- Values ---- */
+/* ---- Launches ---- */
+
+tess_status tess_coarsen_run(tess_cuda *cuda, const char *source, const char *defines,
+                             tess_cuda_launch *l)
+{
+    char threads[32];
+    cu_function function;
+    if (l->grid[0] == 0)
+        return TESS_OK;
+    snprintf(threads, sizeof threads, "-DTHREADS=%u", l->block[0]);
+    TESS_TRY(tess_cuda_helper(cuda, source, defines ? defines : threads, l->entry, &function));
+    TESS_TRY(tess_cuda_allow_shared(cuda, function, l->shared));
+    return tess_cuda_launch_one(cuda, function, l, cuda->stream);
+}
 
 static tess_status launch(tess_coarsen_level *s, int module, int entry, tess_cuda_launch *l)
 {
@@ -113,6 +126,8 @@ static tess_status launch(tess_coarsen_level *s, int module, int entry, tess_cud
         return TESS_OK;
     return tess_cuda_launch_one(s->cuda, s->function[module][entry], l, s->cuda->stream);
 }
+
+/* ---- Values ---- */
 
 static tess_status multiply(tess_coarsen_level *s, int module, int left, int right, int to)
 {

@@ -49,6 +49,11 @@ tess_status tess_coarsen_load(tess_coarsen_level *s, int module, int32_t height,
 /* Brings A's values to the device, unless they are another level's. */
 tess_status tess_coarsen_bring_values(tess_coarsen_level *s, const tess_amg_level *level);
 
+/* Launches an entry of `source` in the device's stream, unless the grid is empty. Without `defines`
+ * the source is compiled for THREADS as the launch has them. */
+tess_status tess_coarsen_run(tess_cuda *cuda, const char *source, const char *defines,
+                             tess_cuda_launch *launch);
+
 /* ---- inverse.c ---- */
 
 /* The operations `inverse` and `put_inverse` of a device (solve/pc/amg/device.h). */

@@ -9,7 +9,7 @@
 
 typedef struct finish_kernel_args {
     finish_args f;
-    const double *parts;
+    const double *partial;
     long long count;    /* of partial sums; 0: scalars only */
     long long dot_slot;
 } finish_kernel_args;
@@ -24,7 +24,7 @@ KERNEL(finish, finish_kernel_args, THREADS, 1)
     if (halted(&a.f))
         return;
     if (a.count > 0) {
-        const double sum = sum_parts(a.parts, a.count, scratch, THREADS);
+        const double sum = sum_partial(a.partial, a.count, scratch, THREADS);
         if (threadIdx.x == 0)
             desk_slots(&a.f, desk)[a.dot_slot] = sum;
     }

@@ -4,39 +4,16 @@
 #include "cuda/driver/module.h"
 #include "cuda/kernels/support.h"
 
-enum { THREADS = 256 };
-
-static tess_cuda_plan *own_of(const tess_cuda_halo *h)
-{
-    return tess_cuda_plan_of(h->plan->own);
-}
-
-static cu_stream stream_of(const tess_cuda_halo *h)
-{
-    return own_of(h)->stream;
-}
-
-/* Bytes of `rows` scalar rows of the product's vectors. */
-static size_t bytes_of(const tess_cuda_halo *h, const tess_cuda_halo_call *c, int64_t rows)
-{
-    return (size_t)rows * (size_t)c->vectors * tess_type_size(h->plan->part->type);
-}
-
 /* Where a part's piece of x or y begins in the whole. */
 static size_t piece_at(const tess_cuda_halo *h, const tess_cuda_halo_call *c, int rank)
 {
-    return bytes_of(h, c, tess_part_first_row(h->plan->part, rank));
+    return tess_cuda_halo_bytes(h, tess_part_first_row(h->plan->part, rank), c->vectors);
 }
 
 static int64_t rows_of(const tess_cuda_halo *h, int rank)
 {
     const tess_part *part = h->plan->part;
     return part->row_ends[rank] - tess_part_first_row(part, rank);
-}
-
-static bool is_first(const tess_cuda_halo *h)
-{
-    return h->plan->part->comm.rank == 0;
 }
 
 static tess_rows_steps by_rows(const tess_cuda_halo_call *c)
@@ -46,14 +23,16 @@ static tess_rows_steps by_rows(const tess_cuda_halo_call *c)
 
 static tess_status to_host(const tess_cuda_halo *h, void *to, cu_pointer from, size_t bytes)
 {
-    return bytes > 0 ? TESS_CU(h->mine.cuda, cuMemcpyDtoHAsync(to, from, bytes, stream_of(h)))
-                     : TESS_OK;
+    return bytes > 0
+               ? TESS_CU(h->mine.cuda, cuMemcpyDtoHAsync(to, from, bytes, tess_cuda_halo_stream(h)))
+               : TESS_OK;
 }
 
 static tess_status to_device(const tess_cuda_halo *h, cu_pointer to, const void *from, size_t bytes)
 {
-    return bytes > 0 ? TESS_CU(h->mine.cuda, cuMemcpyHtoDAsync(to, from, bytes, stream_of(h)))
-                     : TESS_OK;
+    return bytes > 0
+               ? TESS_CU(h->mine.cuda, cuMemcpyHtoDAsync(to, from, bytes, tess_cuda_halo_stream(h)))
+               : TESS_OK;
 }
 
 /* ---- The kernels ---- */
@@ -61,12 +40,9 @@ static tess_status to_device(const tess_cuda_halo *h, cu_pointer to, const void 
 /* Launches an entry of shuffle.cu, one thread per scalar. */
 static tess_status launch(const tess_cuda_halo *h, tess_cuda_launch *run)
 {
-    char defines[64];
     cu_function function;
-    snprintf(defines, sizeof defines, "-DREAL=%zu -DTHREADS=%d",
-             tess_type_size(h->plan->part->type), THREADS);
-    TESS_TRY(tess_cuda_helper(h->mine.cuda, "shuffle.cu", defines, run->entry, &function));
-    return tess_cuda_launch_one(h->mine.cuda, function, run, stream_of(h));
+    TESS_TRY(tess_cuda_halo_kernel(h, "shuffle.cu", run->entry, &function));
+    return tess_cuda_launch_one(h->mine.cuda, function, run, tess_cuda_halo_stream(h));
 }
 
 /* Rows of vectors: their address and strides. */
@@ -83,7 +59,8 @@ static tess_status put_rows(const tess_cuda_halo *h, int64_t rows, int vectors, 
     tess_cuda_launch run;
     if (count == 0)
         return TESS_OK;
-    tess_cuda_launch_start(&run, "put_rows", tess_ceil_div(count, THREADS), THREADS);
+    tess_cuda_launch_start(&run, "put_rows", tess_ceil_div(count, TESS_HALO_THREADS),
+                           TESS_HALO_THREADS);
     TESS_CUDA_POINTERS(&run, from.at, to.at);
     TESS_CUDA_INTEGERS(&run, count, vectors, from.steps.row, from.steps.vector, to.steps.row,
                        to.steps.vector);
@@ -100,7 +77,7 @@ static tess_status run_listed(const tess_cuda_halo *h, const tess_cuda_halo_call
     tess_cuda_launch run;
     if (count == 0)
         return TESS_OK;
-    tess_cuda_launch_start(&run, entry, tess_ceil_div(count, THREADS), THREADS);
+    tess_cuda_launch_start(&run, entry, tess_ceil_div(count, TESS_HALO_THREADS), TESS_HALO_THREADS);
     TESS_CUDA_POINTERS(&run, list, from, to);
     TESS_CUDA_INTEGERS(&run, count, width);
     return launch(h, &run);
@@ -132,13 +109,13 @@ static tess_status offer(tess_cuda_halo *h, const tess_cuda_halo_call *c)
 {
     h->mine.rows = c->x;
     h->mine.steps = tess_cuda_halo_steps(c, c->ldx);
-    TESS_TRY(tess_cuda_halo_record(h, h->mine.ready, stream_of(h)));
+    TESS_TRY(tess_cuda_halo_record(h, h->mine.ready, tess_cuda_halo_stream(h)));
     TESS_TRY(put_own(h, c));
     if (!h->mine.stage)
         return TESS_OK;
     TESS_TRY(put_rows(h, h->plan->part->rows, c->vectors, (some_rows){h->mine.rows, h->mine.steps},
                       0, (some_rows){h->mine.stage, by_rows(c)}));
-    return tess_cuda_halo_record(h, h->mine.packed, stream_of(h));
+    return tess_cuda_halo_record(h, h->mine.packed, tess_cuda_halo_stream(h));
 }
 
 static tess_status take_from(const tess_cuda_halo *h, const tess_cuda_halo_call *c, int rank)
@@ -149,12 +126,13 @@ static tess_status take_from(const tess_cuda_halo *h, const tess_cuda_halo_call 
     if (rows == 0)
         return TESS_OK;
     if (h->reaches[rank]) {
-        TESS_TRY(tess_cuda_halo_wait(h, stream_of(h), other->ready));
+        TESS_TRY(tess_cuda_halo_wait(h, tess_cuda_halo_stream(h), other->ready));
         return put_rows(h, rows, c->vectors, (some_rows){other->rows, other->steps}, 0,
                         (some_rows){to, by_rows(c)});
     }
-    TESS_TRY(tess_cuda_halo_wait(h, stream_of(h), other->packed));
-    return to_device(h, to, (const void *)(uintptr_t)other->stage, bytes_of(h, c, rows));
+    TESS_TRY(tess_cuda_halo_wait(h, tess_cuda_halo_stream(h), other->packed));
+    return to_device(h, to, (const void *)(uintptr_t)other->stage,
+                     tess_cuda_halo_bytes(h, rows, c->vectors));
 }
 
 static tess_status spread(tess_cuda_halo *h, const tess_cuda_halo_call *c)
@@ -185,15 +163,15 @@ static tess_status multiply_rows(const tess_cuda_halo *h, const tess_cuda_halo_c
                            .w = c->w,
                            .dot = c->w ? tess_cuda_halo_mail(h) : 0};
     if (h->plan->part->rows == 0)
-        return c->w ? tess_cuda_run_dot(own_of(h), c->w, c->y, call.dot) : TESS_OK;
+        return c->w ? tess_cuda_run_dot(tess_cuda_halo_own(h), c->w, c->y, call.dot) : TESS_OK;
     if (c->w)
         return tess_cuda_run_spmv_dot(plan, &call);
     if (k == 1 || row_major)
-        return tess_cuda_run_many(plan, k, row_major, &call, stream_of(h));
+        return tess_cuda_run_many(plan, k, row_major, &call, tess_cuda_halo_stream(h));
     call.beta = 0;
     call.y = f->results;
     call.ldy = k;
-    TESS_TRY(tess_cuda_run_many(plan, k, true, &call, stream_of(h)));
+    TESS_TRY(tess_cuda_run_many(plan, k, true, &call, tess_cuda_halo_stream(h)));
     return put_rows(h, h->plan->part->rows, k, (some_rows){f->results, by_rows(c)}, c->beta,
                     (some_rows){c->y, tess_cuda_halo_steps(c, c->ldy)});
 }
@@ -204,14 +182,14 @@ static tess_status multiply_segments(const tess_cuda_halo *h, const tess_cuda_ha
     const tess_cuda_form *f = h->form;
     const int k = c->vectors;
     const tess_cuda_call call = {.alpha = c->alpha, .x = f->x, .y = f->results, .ldx = k, .ldy = k};
-    return f->plan->matrix->rows > 0
-               ? tess_cuda_run_many(tess_cuda_plan_of(f->plan), k, k > 1, &call, stream_of(h))
-               : TESS_OK;
+    return f->plan->matrix->rows > 0 ? tess_cuda_run_many(tess_cuda_plan_of(f->plan), k, k > 1,
+                                                          &call, tess_cuda_halo_stream(h))
+                                     : TESS_OK;
 }
 
 static tess_status multiply_local(const tess_cuda_halo *h, const tess_cuda_halo_call *c)
 {
-    tess_cuda_plan_of(h->form->plan)->stream = stream_of(h);
+    tess_cuda_plan_of(h->form->plan)->stream = tess_cuda_halo_stream(h);
     return h->form->segments ? multiply_segments(h, c) : multiply_rows(h, c);
 }
 
@@ -235,11 +213,12 @@ static tess_status collect_from(const tess_cuda_halo *h, const tess_cuda_halo_ca
 {
     const tess_cuda_form *other = h->all[rank]->form;
     const int64_t rows = results_on(h, rank);
-    const cu_pointer to = h->form->results + bytes_of(h, c, results_before(h, rank));
+    const cu_pointer to =
+        h->form->results + tess_cuda_halo_bytes(h, results_before(h, rank), c->vectors);
     /* Also where no rows come: `y` may be written once all parts have read it. */
-    TESS_TRY(tess_cuda_halo_wait(h, stream_of(h), other->computed));
+    TESS_TRY(tess_cuda_halo_wait(h, tess_cuda_halo_stream(h), other->computed));
     if (!h->reaches[rank])
-        return to_device(h, to, other->pinned_results, bytes_of(h, c, rows));
+        return to_device(h, to, other->pinned_results, tess_cuda_halo_bytes(h, rows, c->vectors));
     return put_rows(h, rows, c->vectors, (some_rows){other->results, by_rows(c)}, 0,
                     (some_rows){to, by_rows(c)});
 }
@@ -250,9 +229,10 @@ static tess_status collect(const tess_cuda_halo *h, const tess_cuda_halo_call *c
         TESS_TRY(collect_from(h, c, r));
     TESS_TRY(put_in_order(h, c));
     if (h->form->pinned_y)
-        TESS_TRY(to_host(h, h->form->pinned_y, h->form->y,
-                         bytes_of(h, c, h->form->segments->rows * h->plan->part->block)));
-    return tess_cuda_halo_record(h, h->form->in_order, stream_of(h));
+        TESS_TRY(to_host(
+            h, h->form->pinned_y, h->form->y,
+            tess_cuda_halo_bytes(h, h->form->segments->rows * h->plan->part->block, c->vectors)));
+    return tess_cuda_halo_record(h, h->form->in_order, tess_cuda_halo_stream(h));
 }
 
 /* Takes the part's rows of y from where part 0 or a message left them. */
@@ -260,7 +240,8 @@ static tess_status take_back(const tess_cuda_halo *h, const tess_cuda_halo_call 
 {
     TESS_TRY(put_rows(h, h->plan->part->rows, c->vectors, (some_rows){from, by_rows(c)}, c->beta,
                       (some_rows){c->y, tess_cuda_halo_steps(c, c->ldy)}));
-    return c->w ? tess_cuda_run_dot(own_of(h), c->w, c->y, tess_cuda_halo_mail(h)) : TESS_OK;
+    return c->w ? tess_cuda_run_dot(tess_cuda_halo_own(h), c->w, c->y, tess_cuda_halo_mail(h))
+                : TESS_OK;
 }
 
 /* ---- Products ---- */
@@ -268,12 +249,12 @@ static tess_status take_back(const tess_cuda_halo *h, const tess_cuda_halo_call 
 static tess_status multiply_whole(tess_cuda_halo *h, const tess_cuda_halo_call *c)
 {
     TESS_TRY(spread(h, c));
-    TESS_TRY(tess_cuda_halo_record(h, h->mine.taken, stream_of(h)));
+    TESS_TRY(tess_cuda_halo_record(h, h->mine.taken, tess_cuda_halo_stream(h)));
     TESS_TRY(multiply_local(h, c));
     TESS_TRY(tess_cuda_halo_meet(h));
     for (int r = 0; r < h->plan->part->comm.size; r++)
         if (h->all[r] != &h->mine)
-            TESS_TRY(tess_cuda_halo_wait(h, stream_of(h), h->all[r]->taken));
+            TESS_TRY(tess_cuda_halo_wait(h, tess_cuda_halo_stream(h), h->all[r]->taken));
     return TESS_OK;
 }
 
@@ -284,14 +265,15 @@ static tess_status multiply_shuffled(tess_cuda_halo *h, const tess_cuda_halo_cal
     TESS_TRY(spread(h, c));
     TESS_TRY(multiply_local(h, c));
     if (f->pinned_results)
-        TESS_TRY(to_host(h, f->pinned_results, f->results, bytes_of(h, c, results_on(h, me))));
-    TESS_TRY(tess_cuda_halo_record(h, f->computed, stream_of(h)));
+        TESS_TRY(to_host(h, f->pinned_results, f->results,
+                         tess_cuda_halo_bytes(h, results_on(h, me), c->vectors)));
+    TESS_TRY(tess_cuda_halo_record(h, f->computed, tess_cuda_halo_stream(h)));
     TESS_TRY(tess_cuda_halo_meet(h));
-    if (is_first(h))
+    if (tess_cuda_halo_leads(h))
         TESS_TRY(collect(h, c));
     TESS_TRY(tess_cuda_halo_meet(h));
-    if (!is_first(h))
-        TESS_TRY(tess_cuda_halo_wait(h, stream_of(h), first->in_order));
+    if (!tess_cuda_halo_leads(h))
+        TESS_TRY(tess_cuda_halo_wait(h, tess_cuda_halo_stream(h), first->in_order));
     const cu_pointer y = h->reaches[0] ? first->y : tess_cuda_address(first->pinned_y);
     return take_back(h, c, y + piece_at(h, c, me));
 }
@@ -304,7 +286,7 @@ static tess_status offer_by_message(const tess_cuda_halo *h, const tess_cuda_hal
     const size_t at = piece_at(h, c, h->plan->part->comm.rank);
     TESS_TRY(put_own(h, c));
     return f->pinned_x ? to_host(h, (char *)f->pinned_x + at, f->x + at,
-                                 bytes_of(h, c, h->plan->part->rows))
+                                 tess_cuda_halo_bytes(h, h->plan->part->rows, c->vectors))
                        : TESS_OK;
 }
 
@@ -313,8 +295,9 @@ static tess_status take_messages(const tess_cuda_halo *h, const tess_cuda_halo_c
 {
     const tess_cuda_form *f = h->form;
     const tess_part *part = h->plan->part;
-    const size_t own = piece_at(h, c, part->comm.rank), after = own + bytes_of(h, c, part->rows),
-                 all = bytes_of(h, c, part->row_ends[part->comm.size - 1]);
+    const size_t own = piece_at(h, c, part->comm.rank),
+                 after = own + tess_cuda_halo_bytes(h, part->rows, c->vectors),
+                 all = tess_cuda_halo_bytes(h, part->row_ends[part->comm.size - 1], c->vectors);
     if (!f->pinned_x)
         return TESS_OK;
     TESS_TRY(to_device(h, f->x, f->pinned_x, own));
@@ -324,9 +307,10 @@ static tess_status take_messages(const tess_cuda_halo *h, const tess_cuda_halo_c
 static tess_status offer_results(const tess_cuda_halo *h, const tess_cuda_halo_call *c)
 {
     const tess_cuda_form *f = h->form;
-    return f->pinned_results && !is_first(h)
-               ? to_host(h, f->pinned_results, f->results,
-                         bytes_of(h, c, results_on(h, h->plan->part->comm.rank)))
+    return f->pinned_results && !tess_cuda_halo_leads(h)
+               ? to_host(
+                     h, f->pinned_results, f->results,
+                     tess_cuda_halo_bytes(h, results_on(h, h->plan->part->comm.rank), c->vectors))
                : TESS_OK;
 }
 
@@ -335,18 +319,19 @@ static tess_status order_messages(const tess_cuda_halo *h, const tess_cuda_halo_
 {
     const tess_cuda_form *f = h->form;
     const int64_t block = h->plan->part->block;
-    const size_t own = bytes_of(h, c, results_on(h, 0));
+    const size_t own = tess_cuda_halo_bytes(h, results_on(h, 0), c->vectors);
     if (f->pinned_results)
         TESS_TRY(to_device(h, f->results + own, (char *)f->pinned_results + own,
-                           bytes_of(h, c, f->segments->count * block) - own));
+                           tess_cuda_halo_bytes(h, f->segments->count * block, c->vectors) - own));
     TESS_TRY(put_in_order(h, c));
-    return f->pinned_y ? to_host(h, f->pinned_y, f->y, bytes_of(h, c, f->segments->rows * block))
+    return f->pinned_y ? to_host(h, f->pinned_y, f->y,
+                                 tess_cuda_halo_bytes(h, f->segments->rows * block, c->vectors))
                        : TESS_OK;
 }
 
 static tess_status travel(tess_cuda_halo *h, void *channel, const char *what, tess_status status)
 {
-    return tess_cuda_ranks_travel(h, channel, stream_of(h), what, status);
+    return tess_cuda_ranks_travel(h, channel, tess_cuda_halo_stream(h), what, status);
 }
 
 static tess_status multiply_by_messages(tess_cuda_halo *h, const tess_cuda_halo_call *c,
@@ -361,10 +346,11 @@ static tess_status multiply_by_messages(tess_cuda_halo *h, const tess_cuda_halo_
         return status;
     TESS_THEN(offer_results(h, c));
     status = travel(h, f->collect, "collecting results", status);
-    if (is_first(h))
+    if (tess_cuda_halo_leads(h))
         TESS_THEN(order_messages(h, c));
     status = travel(h, f->back, "dealing out results", status);
-    TESS_THEN(take_back(h, c, f->pinned_y && !is_first(h) ? tess_cuda_address(f->pinned_y) : f->y));
+    TESS_THEN(take_back(
+        h, c, f->pinned_y && !tess_cuda_halo_leads(h) ? tess_cuda_address(f->pinned_y) : f->y));
     return status;
 }
 

@@ -1,22 +1,6 @@
 /* Makes and frees the buffers, events and channels of a product form (form.h). */
 #include "cuda/solve/form.h"
 
-static cu_stream stream_of(const tess_cuda_halo *h)
-{
-    return tess_cuda_plan_of(h->plan->own)->stream;
-}
-
-static bool is_first(const tess_cuda_halo *h)
-{
-    return h->plan->part->comm.rank == 0;
-}
-
-/* Bytes of `rows` scalar rows of all vectors. */
-static size_t bytes_of(const tess_cuda_halo *h, int64_t rows)
-{
-    return (size_t)rows * (size_t)h->vectors * tess_type_size(h->plan->part->type);
-}
-
 static int64_t all_rows(const tess_part *part)
 {
     return part->row_ends[part->comm.size - 1];
@@ -29,8 +13,9 @@ static int64_t result_rows(const tess_cuda_halo *h)
     const tess_segments *s = h->form->segments;
     if (!s)
         return h->vectors > 1 ? part->rows : 0;
-    return part->block *
-           (is_first(h) ? s->count : tess_segments_on(s, part->comm.size, part->comm.rank));
+    return part->block * (tess_cuda_halo_leads(h)
+                              ? s->count
+                              : tess_segments_on(s, part->comm.size, part->comm.rank));
 }
 
 /* Scalar rows of y that this part has room for. */
@@ -38,22 +23,16 @@ static int64_t y_rows(const tess_cuda_halo *h)
 {
     const tess_part *part = h->plan->part;
     const tess_segments *s = h->form->segments;
-    if (s && is_first(h))
+    if (s && tess_cuda_halo_leads(h))
         return s->rows * part->block;
     return s && h->ranks ? part->rows : 0;
 }
 
-static tess_status allocate(const tess_cuda_halo *h, size_t bytes, cu_pointer *out)
+/* Allocates scalar rows of all vectors, if there are any. */
+static tess_status allocate_rows(const tess_cuda_halo *h, int64_t rows, cu_pointer *out)
 {
-    return bytes > 0 ? tess_cuda_alloc(h->mine.cuda, bytes, "what parts exchange", out) : TESS_OK;
-}
-
-static tess_status upload(const tess_cuda_halo *h, const int64_t *list, int64_t count,
-                          cu_pointer *out)
-{
-    const size_t bytes = (size_t)count * sizeof *list;
-    TESS_TRY(allocate(h, bytes, out));
-    return bytes > 0 ? tess_cuda_upload(h->mine.cuda, *out, list, bytes, stream_of(h)) : TESS_OK;
+    return rows > 0 ? tess_cuda_halo_alloc(h, rows, tess_cuda_halo_bytes(h, 1, h->vectors), out)
+                    : TESS_OK;
 }
 
 tess_status tess_cuda_form_make(tess_cuda_halo *h)
@@ -69,20 +48,23 @@ tess_status tess_cuda_form_make(tess_cuda_halo *h)
     f->segments = work.segments;
     TESS_TRY(TESS_CU(cuda, cuEventCreate(&f->computed, CU_EVENT_NO_TIMING)));
     TESS_TRY(TESS_CU(cuda, cuEventCreate(&f->in_order, CU_EVENT_NO_TIMING)));
-    TESS_TRY(allocate(h, bytes_of(h, all_rows(h->plan->part)), &f->x));
-    TESS_TRY(allocate(h, bytes_of(h, result_rows(h)), &f->results));
-    TESS_TRY(allocate(h, bytes_of(h, y_rows(h)), &f->y));
-    if (!f->segments || !is_first(h))
+    TESS_TRY(allocate_rows(h, all_rows(h->plan->part), &f->x));
+    TESS_TRY(allocate_rows(h, result_rows(h), &f->results));
+    TESS_TRY(allocate_rows(h, y_rows(h), &f->y));
+    if (!f->segments || !tess_cuda_halo_leads(h))
         return TESS_OK;
-    TESS_TRY(upload(h, f->segments->place, f->segments->count, &f->place));
+    TESS_TRY(tess_cuda_halo_upload(h, f->segments->place, f->segments->count,
+                                   sizeof *f->segments->place, &f->place));
     if (f->segments->lambda == 0)
         return TESS_OK;
-    TESS_TRY(upload(h, f->segments->firsts, f->segments->rows + 1, &f->firsts));
-    return allocate(h, bytes_of(h, result_rows(h)), &f->ordered);
+    TESS_TRY(tess_cuda_halo_upload(h, f->segments->firsts, f->segments->rows + 1,
+                                   sizeof *f->segments->firsts, &f->firsts));
+    return allocate_rows(h, result_rows(h), &f->ordered);
 }
 
-static tess_status pin(const tess_cuda_halo *h, size_t bytes, void **out)
+static tess_status pin_rows(const tess_cuda_halo *h, int64_t rows, void **out)
 {
+    const size_t bytes = tess_cuda_halo_bytes(h, rows, h->vectors);
     return bytes > 0 ? TESS_CU(h->mine.cuda, cuMemAllocHost(out, bytes)) : TESS_OK;
 }
 
@@ -94,16 +76,16 @@ tess_status tess_cuda_form_pin(tess_cuda_halo *h)
     if (!f || (h->ranks && part->comm.device_memory != 0))
         return TESS_OK;
     if (h->ranks) {
-        TESS_TRY(pin(h, bytes_of(h, all_rows(part)), &f->pinned_x));
+        TESS_TRY(pin_rows(h, all_rows(part), &f->pinned_x));
         if (f->segments)
-            TESS_TRY(pin(h, bytes_of(h, result_rows(h)), &f->pinned_results));
-        return pin(h, bytes_of(h, y_rows(h)), &f->pinned_y);
+            TESS_TRY(pin_rows(h, result_rows(h), &f->pinned_results));
+        return pin_rows(h, y_rows(h), &f->pinned_y);
     }
     if (f->segments && !h->all[0]->reaches[part->comm.rank])
-        TESS_TRY(pin(h, bytes_of(h, result_rows(h)), &f->pinned_results));
+        TESS_TRY(pin_rows(h, result_rows(h), &f->pinned_results));
     for (int r = 0; r < part->comm.size; r++)
         y_reached = y_reached && h->all[r]->reaches[0];
-    return is_first(h) && !y_reached ? pin(h, bytes_of(h, y_rows(h)), &f->pinned_y) : TESS_OK;
+    return tess_cuda_halo_leads(h) && !y_reached ? pin_rows(h, y_rows(h), &f->pinned_y) : TESS_OK;
 }
 
 tess_status tess_cuda_form_connect(tess_cuda_halo *h)

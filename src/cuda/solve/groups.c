@@ -1,7 +1,6 @@
 /* Groups of a level's block rows, made on the device. */
 #include "cuda/solve/groups.h"
 
-#include "cuda/driver/module.h"
 #include "cuda/solve/patterns.h"
 
 /* Rounds between two looks at the counts. */
@@ -41,14 +40,9 @@ typedef struct grouping {
 
 static tess_status run(const grouping *g, const char *entry, int64_t round)
 {
-    tess_cuda *cuda = g->level->cuda;
-    char defines[32];
-    cu_function function;
     tess_cuda_launch l;
-    snprintf(defines, sizeof defines, "-DTHREADS=%d", TESS_GROUPS_THREADS);
-    TESS_TRY(tess_cuda_helper(cuda, "groups.cu", defines, entry, &function));
     tess_groups_launch(entry, g->A, &g->arrays, round, &l);
-    return tess_cuda_launch_one(cuda, function, &l, cuda->stream);
+    return tess_coarsen_run(g->level->cuda, "groups.cu", NULL, &l);
 }
 
 static tess_status look(grouping *g)

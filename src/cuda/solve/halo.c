@@ -6,33 +6,7 @@
 #include "cuda/solve/form.h"
 #include "dist/parts.h"
 
-enum { THREADS = 256, SUM_THREADS = 128 };
-
-static tess_cuda_plan *own_of(const tess_cuda_halo *h)
-{
-    return tess_cuda_plan_of(h->plan->own);
-}
-
-static cu_stream stream_of(const tess_cuda_halo *h)
-{
-    return own_of(h)->stream;
-}
-
-static size_t scalar_of(const tess_cuda_halo *h)
-{
-    return tess_type_size(h->plan->part->type);
-}
-
-/* Bytes of a block's rows of `vectors` vectors. */
-static size_t row_block(const tess_cuda_halo *h, int vectors)
-{
-    return (size_t)h->plan->part->block * (size_t)vectors * scalar_of(h);
-}
-
-static bool reaches(const tess_cuda_halo *h, int rank)
-{
-    return h->reaches[rank];
-}
+enum { SUM_THREADS = 128 };
 
 /* ---- Meeting ---- */
 
@@ -61,7 +35,7 @@ static tess_status wait_until_taken(const tess_cuda_halo *h, const tess_part_pee
 {
     TESS_TRY(tess_cuda_halo_meet(h));
     for (int i = 0; i < count; i++)
-        TESS_TRY(tess_cuda_halo_wait(h, stream_of(h), h->all[peers[i].rank]->taken));
+        TESS_TRY(tess_cuda_halo_wait(h, tess_cuda_halo_stream(h), h->all[peers[i].rank]->taken));
     return TESS_OK;
 }
 
@@ -75,15 +49,23 @@ typedef struct row_move {
     tess_rows_steps steps;
 } row_move;
 
+tess_status tess_cuda_halo_kernel(const tess_cuda_halo *h, const char *source, const char *entry,
+                                  cu_function *function)
+{
+    char defines[64];
+    snprintf(defines, sizeof defines, "-DREAL=%zu -DTHREADS=%d",
+             tess_type_size(h->plan->part->type), TESS_HALO_THREADS);
+    return tess_cuda_helper(h->mine.cuda, source, defines, entry, function);
+}
+
 static tess_status start_move(const tess_cuda_halo *h, const char *entry, const row_move *m,
                               tess_cuda_launch *launch, cu_function *function)
 {
     const tess_part *part = h->plan->part;
     const int64_t scalars = m->count * part->block * m->vectors;
-    char defines[64];
-    snprintf(defines, sizeof defines, "-DREAL=%zu -DTHREADS=%d", scalar_of(h), THREADS);
-    TESS_TRY(tess_cuda_helper(h->mine.cuda, "halo.cu", defines, entry, function));
-    tess_cuda_launch_start(launch, entry, tess_max(1, tess_ceil_div(scalars, THREADS)), THREADS);
+    TESS_TRY(tess_cuda_halo_kernel(h, "halo.cu", entry, function));
+    tess_cuda_launch_start(launch, entry, tess_max(1, tess_ceil_div(scalars, TESS_HALO_THREADS)),
+                           TESS_HALO_THREADS);
     TESS_CUDA_POINTERS(launch, m->list, m->rows, m->buffer);
     TESS_CUDA_INTEGERS(launch, scalars, m->length, part->block, m->vectors, m->steps.row,
                        m->steps.vector);
@@ -109,7 +91,7 @@ static tess_status offer(tess_cuda_halo *h, const tess_cuda_halo_call *c, tess_r
                               part->rows,   c->vectors, steps};
     h->mine.rows = c->x;
     h->mine.steps = steps;
-    TESS_TRY(tess_cuda_halo_record(h, h->mine.ready, stream_of(h)));
+    TESS_TRY(tess_cuda_halo_record(h, h->mine.ready, tess_cuda_halo_stream(h)));
     TESS_TRY(tess_cuda_halo_wait(h, h->copies, h->mine.ready));
     if (!h->mine.stage)
         return TESS_OK;
@@ -121,11 +103,12 @@ static tess_status offer(tess_cuda_halo *h, const tess_cuda_halo_call *c, tess_r
 static tess_status take(tess_cuda_halo *h, int vectors)
 {
     const tess_part *part = h->plan->part;
+    const size_t row = tess_cuda_halo_bytes(h, part->block, vectors);
     for (int i = 0; i < part->receive_count; i++) {
         const tess_part_peer *peer = &part->receives[i];
         const tess_cuda_link *other = h->all[peer->rank];
-        const cu_pointer to = h->in + (uint64_t)peer->first * row_block(h, vectors);
-        const bool direct = reaches(h, peer->rank);
+        const cu_pointer to = h->in + (uint64_t)peer->first * row;
+        const bool direct = h->reaches[peer->rank];
         TESS_TRY(tess_cuda_halo_wait(h, h->copies, direct ? other->ready : other->packed));
         if (direct) {
             const cu_pointer list = h->taken_list + (uint64_t)peer->first * sizeof(int64_t);
@@ -137,11 +120,9 @@ static tess_status take(tess_cuda_halo *h, int vectors)
         }
         const int64_t at =
             tess_peer_first(other->part->sends, other->part->send_count, part->comm.rank);
-        const void *from =
-            (const void *)(uintptr_t)(other->stage + (uint64_t)at * row_block(h, vectors));
-        TESS_TRY(TESS_CU(
-            h->mine.cuda,
-            cuMemcpyHtoDAsync(to, from, (size_t)peer->count * row_block(h, vectors), h->copies)));
+        const void *from = (const void *)(uintptr_t)(other->stage + (uint64_t)at * row);
+        TESS_TRY(TESS_CU(h->mine.cuda,
+                         cuMemcpyHtoDAsync(to, from, (size_t)peer->count * row, h->copies)));
     }
     return tess_cuda_halo_record(h, h->mine.taken, h->copies);
 }
@@ -160,9 +141,9 @@ static tess_status multiply_transposed(const tess_cuda_halo *h, tess_plan *plan,
     return tess_cuda_run(h->mine.cuda, variant, &call, stream);
 }
 
-/* The own product. *parts: the partial sums of w . y that it leaves. */
+/* The own product. *partial: the partial sums of w . y that it leaves. */
 static tess_status multiply_own(const tess_cuda_halo *h, const tess_cuda_halo_call *c,
-                                tess_cuda_parts *parts)
+                                tess_cuda_partial_sums *partial)
 {
     const tess_cuda_variant *variant;
     tess_cuda_call call = {.alpha = c->alpha,
@@ -173,16 +154,18 @@ static tess_status multiply_own(const tess_cuda_halo *h, const tess_cuda_halo_ca
                            .ldy = c->ldy,
                            .w = c->w,
                            .dot = h->dot};
-    *parts = (tess_cuda_parts){0};
+    *partial = (tess_cuda_partial_sums){0};
     if (h->plan->own->matrix->rows == 0)
         return TESS_OK;
     if (!c->w)
-        return tess_cuda_run_many(own_of(h), c->vectors, c->order == TESS_ORDER_ROW_MAJOR, &call,
-                                  stream_of(h));
-    TESS_TRY(tess_cuda_need_dot(own_of(h), false, &variant));
-    TESS_TRY(tess_cuda_run_parts(h->mine.cuda, variant, &call, stream_of(h), parts));
-    if (parts->count == 0)
-        *parts = (tess_cuda_parts){h->dot, 1};
+        return tess_cuda_run_many(tess_cuda_halo_own(h), c->vectors,
+                                  c->order == TESS_ORDER_ROW_MAJOR, &call,
+                                  tess_cuda_halo_stream(h));
+    TESS_TRY(tess_cuda_need_dot(tess_cuda_halo_own(h), false, &variant));
+    TESS_TRY(tess_cuda_run_partial_sums(h->mine.cuda, variant, &call, tess_cuda_halo_stream(h),
+                                        partial));
+    if (partial->count == 0)
+        *partial = (tess_cuda_partial_sums){h->dot, 1};
     return TESS_OK;
 }
 
@@ -200,7 +183,7 @@ static tess_status multiply_outside(const tess_cuda_halo *h, const tess_cuda_hal
 
 /* Adds the product of the outside blocks to y. The sum of w . y goes to the mail. */
 static tess_status add_outside(const tess_cuda_halo *h, const tess_cuda_halo_call *c,
-                               tess_rows_steps steps, const tess_cuda_parts *parts)
+                               tess_rows_steps steps, const tess_cuda_partial_sums *partial)
 {
     const tess_part *part = h->plan->part;
     const row_move adding = {h->boundary_list, c->y,       h->boundary, part->outside->block_rows,
@@ -208,12 +191,12 @@ static tess_status add_outside(const tess_cuda_halo *h, const tess_cuda_halo_cal
     cu_function function;
     tess_cuda_launch launch;
     if (!c->w)
-        return move_rows(h, "add_rows", &adding, stream_of(h));
+        return move_rows(h, "add_rows", &adding, tess_cuda_halo_stream(h));
     TESS_TRY(start_move(h, "add_rows_dot", &adding, &launch, &function));
-    TESS_CUDA_POINTERS(&launch, c->w, parts->parts);
-    TESS_CUDA_INTEGERS(&launch, parts->count);
+    TESS_CUDA_POINTERS(&launch, c->w, partial->sums);
+    TESS_CUDA_INTEGERS(&launch, partial->count);
     TESS_CUDA_POINTERS(&launch, h->dot_sums, tess_cuda_halo_mail(h), h->ticket);
-    return tess_cuda_launch_one(h->mine.cuda, function, &launch, stream_of(h));
+    return tess_cuda_launch_one(h->mine.cuda, function, &launch, tess_cuda_halo_stream(h));
 }
 
 tess_rows_steps tess_cuda_halo_steps(const tess_cuda_halo_call *c, int64_t ld)
@@ -224,10 +207,10 @@ tess_rows_steps tess_cuda_halo_steps(const tess_cuda_halo_call *c, int64_t ld)
 static tess_status multiply_plain(tess_cuda_halo *h, const tess_cuda_halo_call *c)
 {
     const tess_part *part = h->plan->part;
-    tess_cuda_parts parts = {0};
+    tess_cuda_partial_sums partial = {0};
     tess_status status = offer(h, c, tess_cuda_halo_steps(c, c->ldx));
     if (status == TESS_OK)
-        status = multiply_own(h, c, &parts);
+        status = multiply_own(h, c, &partial);
     if (h->ranks)
         status = tess_cuda_ranks_exchange(h, false, status);
     TESS_TRY(status);
@@ -238,8 +221,8 @@ static tess_status multiply_plain(tess_cuda_halo *h, const tess_cuda_halo_call *
     TESS_TRY(multiply_outside(h, c));
     if (!h->ranks)
         TESS_TRY(wait_until_taken(h, part->sends, part->send_count));
-    TESS_TRY(tess_cuda_halo_wait(h, stream_of(h), h->arrived));
-    return add_outside(h, c, tess_cuda_halo_steps(c, c->ldy), &parts);
+    TESS_TRY(tess_cuda_halo_wait(h, tess_cuda_halo_stream(h), h->arrived));
+    return add_outside(h, c, tess_cuda_halo_steps(c, c->ldy), &partial);
 }
 
 /* Computes this part's sums for rows of others. */
@@ -250,7 +233,7 @@ static tess_status offer_sums(tess_cuda_halo *h, const tess_cuda_halo_call *c)
                               part->rows,       1,    {1, 0}};
     const cu_pointer out = h->ranks ? h->in : h->out;
     h->mine.rows = out;
-    TESS_TRY(tess_cuda_halo_record(h, h->mine.ready, stream_of(h)));
+    TESS_TRY(tess_cuda_halo_record(h, h->mine.ready, tess_cuda_halo_stream(h)));
     TESS_TRY(tess_cuda_halo_wait(h, h->copies, h->mine.ready));
     if (h->plan->outside) {
         TESS_TRY(move_rows(h, "pack_rows", &packing, h->copies));
@@ -258,9 +241,10 @@ static tess_status offer_sums(tess_cuda_halo *h, const tess_cuda_halo_call *c)
             multiply_transposed(h, h->plan->outside, c->alpha, h->boundary, 0, out, h->copies));
         void *pinned = h->ranks ? h->ranks->pinned : (void *)(uintptr_t)h->mine.stage;
         if (pinned)
-            TESS_TRY(TESS_CU(
-                h->mine.cuda,
-                cuMemcpyDtoHAsync(pinned, out, (size_t)part->halo * row_block(h, 1), h->copies)));
+            TESS_TRY(TESS_CU(h->mine.cuda,
+                             cuMemcpyDtoHAsync(pinned, out,
+                                               tess_cuda_halo_bytes(h, part->halo * part->block, 1),
+                                               h->copies)));
     }
     return tess_cuda_halo_record(h, h->mine.packed, h->copies);
 }
@@ -275,20 +259,20 @@ static tess_status add_sums(tess_cuda_halo *h, const tess_cuda_halo_call *c, int
     if (other)
         at = tess_peer_first(other->part->receives, other->part->receive_count, part->comm.rank);
     const cu_pointer from = !other                   ? h->mine.stage
-                            : reaches(h, peer->rank) ? other->rows
+                            : h->reaches[peer->rank] ? other->rows
                                                      : other->stage;
     const row_move adding = {
         .list = h->sent_list + (uint64_t)peer->first * sizeof(int64_t),
         .rows = c->y,
-        .buffer = from + (uint64_t)at * row_block(h, 1),
+        .buffer = from + tess_cuda_halo_bytes(h, at * part->block, 1),
         .count = peer->count,
         .length = part->rows,
         .vectors = 1,
         .steps = {1, 0},
     };
     if (other)
-        TESS_TRY(tess_cuda_halo_wait(h, stream_of(h), other->packed));
-    return move_rows(h, "add_rows", &adding, stream_of(h));
+        TESS_TRY(tess_cuda_halo_wait(h, tess_cuda_halo_stream(h), other->packed));
+    return move_rows(h, "add_rows", &adding, tess_cuda_halo_stream(h));
 }
 
 static tess_status multiply_backwards(tess_cuda_halo *h, const tess_cuda_halo_call *c)
@@ -296,7 +280,8 @@ static tess_status multiply_backwards(tess_cuda_halo *h, const tess_cuda_halo_ca
     const tess_part *part = h->plan->part;
     tess_status status = offer_sums(h, c);
     if (status == TESS_OK)
-        status = multiply_transposed(h, h->plan->own, c->alpha, c->x, c->beta, c->y, stream_of(h));
+        status = multiply_transposed(h, h->plan->own, c->alpha, c->x, c->beta, c->y,
+                                     tess_cuda_halo_stream(h));
     if (h->ranks)
         status = tess_cuda_ranks_exchange(h, true, status);
     TESS_TRY(status);
@@ -307,10 +292,10 @@ static tess_status multiply_backwards(tess_cuda_halo *h, const tess_cuda_halo_ca
     for (int i = 0; i < part->send_count; i++)
         TESS_TRY(add_sums(h, c, i));
     if (!h->ranks) {
-        TESS_TRY(tess_cuda_halo_record(h, h->mine.taken, stream_of(h)));
+        TESS_TRY(tess_cuda_halo_record(h, h->mine.taken, tess_cuda_halo_stream(h)));
         TESS_TRY(wait_until_taken(h, part->receives, part->receive_count));
     }
-    return tess_cuda_halo_wait(h, stream_of(h), h->mine.packed);
+    return tess_cuda_halo_wait(h, tess_cuda_halo_stream(h), h->mine.packed);
 }
 
 tess_status tess_cuda_halo_multiply(tess_cuda_halo *h, const tess_cuda_halo_call *call)
@@ -337,11 +322,11 @@ cu_pointer tess_cuda_halo_mail(const tess_cuda_halo *h)
 static tess_status wait_for_sums(const tess_cuda_halo *h)
 {
     const int turn = h->sum_turn;
-    TESS_TRY(tess_cuda_halo_record(h, h->mine.posted[turn], stream_of(h)));
+    TESS_TRY(tess_cuda_halo_record(h, h->mine.posted[turn], tess_cuda_halo_stream(h)));
     TESS_TRY(tess_cuda_halo_meet(h));
     for (int r = 0; r < h->plan->part->comm.size; r++)
         if (h->all[r] != &h->mine)
-            TESS_TRY(tess_cuda_halo_wait(h, stream_of(h), h->all[r]->posted[turn]));
+            TESS_TRY(tess_cuda_halo_wait(h, tess_cuda_halo_stream(h), h->all[r]->posted[turn]));
     return TESS_OK;
 }
 
@@ -370,7 +355,7 @@ tess_status tess_cuda_halo_sum(tess_cuda_halo *h, const tess_finish_call *call, 
         slots[i] = dot_slot[i];
     tess_cuda_add_args(&launch, slots, TESS_PASS_DOTS);
     h->sum_turn = !turn;
-    return tess_cuda_launch_one(h->mine.cuda, add, &launch, stream_of(h));
+    return tess_cuda_launch_one(h->mine.cuda, add, &launch, tess_cuda_halo_stream(h));
 }
 
 tess_status tess_cuda_halo_any(tess_cuda_halo *h, bool *flag)

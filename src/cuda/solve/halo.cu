@@ -42,14 +42,14 @@ KERNEL(add_rows, halo_args, THREADS, 1)
         a.vector[place] += a.buffer[i];
 }
 
-/* add_rows for one vector, with the part's w . y: w . buffer is added to `parts`, the partial sums
- * that the product left. Each thread block leaves its sum of w . buffer; the last one to finish
- * adds all of them in order. */
+/* add_rows for one vector, with the part's w . y: w . buffer is added to the partial sums that the
+ * product left. Each thread block leaves its sum of w . buffer; the last one to finish adds all of
+ * them in order. */
 typedef struct add_dot_args {
     halo_args h;
     const real *w;
-    const double *parts;
-    long long part_count;
+    const double *partial;
+    long long partial_count;
     double *sums; /* one per thread block */
     double *mail;
     unsigned *ticket;
@@ -77,8 +77,8 @@ KERNEL(add_rows_dot, add_dot_args, THREADS, 1)
     if (!*last)
         return;
     __threadfence();
-    const double before = sum_parts(a.parts, a.part_count, scratch, THREADS);
-    const double added = sum_parts(a.sums, gridDim.x, scratch, THREADS);
+    const double before = sum_partial(a.partial, a.partial_count, scratch, THREADS);
+    const double added = sum_partial(a.sums, gridDim.x, scratch, THREADS);
     if (threadIdx.x == 0) {
         *a.mail = before + added;
         *a.ticket = 0;

@@ -73,6 +73,8 @@ typedef struct tess_cuda_ranks {
     bool agreed;               /* all parts have heard of a failure, and end what they do */
 } tess_cuda_ranks;
 
+enum { TESS_HALO_THREADS = 256 }; /* of a thread block of halo.cu and shuffle.cu */
+
 typedef struct tess_cuda_halo {
     tess_part_plan *plan;
     tess_cuda_link mine;
@@ -83,7 +85,7 @@ typedef struct tess_cuda_halo {
     char *met;   /* a byte per part: what threads that meet exchange */
     int vectors; /* that buffers have room for */
     int sum_turn;
-    bool apart;      /* streams have work that part 0's next graph must wait for */
+    bool must_join;  /* streams have work that part 0's next graph must wait for */
     void *pinned[3]; /* mail (0, 1) and stage (2) where they are pinned */
     cu_pointer in, out,
         boundary; /* rows that came; sums of a transpose; rows with blocks outside */
@@ -93,6 +95,23 @@ typedef struct tess_cuda_halo {
     cu_stream copies;
     cu_event arrived;
 } tess_cuda_halo;
+
+/* The plan of the part's own blocks, and its stream. */
+static inline tess_cuda_plan *tess_cuda_halo_own(const tess_cuda_halo *halo)
+{
+    return tess_cuda_plan_of(halo->plan->own);
+}
+
+static inline cu_stream tess_cuda_halo_stream(const tess_cuda_halo *halo)
+{
+    return tess_cuda_halo_own(halo)->stream;
+}
+
+/* Bytes of `rows` scalar rows of vectors. */
+static inline size_t tess_cuda_halo_bytes(const tess_cuda_halo *halo, int64_t rows, int vectors)
+{
+    return (size_t)rows * (size_t)vectors * tess_type_size(halo->plan->part->type);
+}
 
 /* Opens the exchange of products with up to `vectors` vectors. Collective, also where this part
  * fails. Inside enter/leave. */
@@ -158,6 +177,11 @@ bool tess_cuda_halo_leads(const tess_cuda_halo *halo); /* is part 0; NULL: the o
 
 /* ---- halo_open.c ---- */
 
+/* Allocates an array in device memory, also where it has no elements. */
+tess_status tess_cuda_halo_alloc(const tess_cuda_halo *halo, int64_t count, size_t size,
+                                 cu_pointer *out);
+tess_status tess_cuda_halo_upload(const tess_cuda_halo *halo, const void *from, int64_t count,
+                                  size_t size, cu_pointer *out);
 /* Allocates device memory where all devices that read it reach it (`reached`), otherwise pinned
  * memory of the host, which every device reads. */
 tess_status tess_cuda_halo_shared(tess_cuda_halo *halo, bool reached, size_t bytes, void **pinned,
@@ -170,6 +194,10 @@ tess_status tess_cuda_halo_meet(const tess_cuda_halo *halo);
 tess_status tess_cuda_halo_record(const tess_cuda_halo *halo, cu_event event, cu_stream stream);
 /* A stream of this part waits for an event of any part. */
 tess_status tess_cuda_halo_wait(const tess_cuda_halo *halo, cu_stream stream, cu_event event);
+
+/* An entry of halo.cu or shuffle.cu for the part's type of scalars. */
+tess_status tess_cuda_halo_kernel(const tess_cuda_halo *halo, const char *source, const char *entry,
+                                  cu_function *function);
 
 /* The strides of the caller's vectors with leading dimension `ld`. */
 tess_rows_steps tess_cuda_halo_steps(const tess_cuda_halo_call *call, int64_t ld);

@@ -2,11 +2,6 @@
  * parts. */
 #include "cuda/solve/halo.h"
 
-static cu_stream stream_of(const tess_cuda_halo *h)
-{
-    return tess_cuda_plan_of(h->plan->own)->stream;
-}
-
 bool tess_cuda_halo_leads(const tess_cuda_halo *h)
 {
     return !h || h->plan->part->comm.rank == 0;
@@ -17,9 +12,9 @@ static tess_status follow(const tess_cuda_halo *h, cu_event event)
 {
     const bool leads = tess_cuda_halo_leads(h);
     if (leads)
-        TESS_TRY(TESS_CU(h->mine.cuda, cuEventRecord(event, stream_of(h))));
+        TESS_TRY(TESS_CU(h->mine.cuda, cuEventRecord(event, tess_cuda_halo_stream(h))));
     TESS_TRY(tess_cuda_halo_meet(h));
-    return leads ? TESS_OK : tess_cuda_halo_wait(h, stream_of(h), event);
+    return leads ? TESS_OK : tess_cuda_halo_wait(h, tess_cuda_halo_stream(h), event);
 }
 
 tess_status tess_cuda_halo_fork(const tess_cuda_halo *h)
@@ -31,21 +26,21 @@ tess_status tess_cuda_halo_join(const tess_cuda_halo *h)
 {
     const bool leads = tess_cuda_halo_leads(h);
     if (!leads)
-        TESS_TRY(TESS_CU(h->mine.cuda, cuEventRecord(h->mine.together, stream_of(h))));
+        TESS_TRY(TESS_CU(h->mine.cuda, cuEventRecord(h->mine.together, tess_cuda_halo_stream(h))));
     TESS_TRY(tess_cuda_halo_meet(h));
     for (int r = 1; leads && r < h->plan->part->comm.size; r++)
-        TESS_TRY(tess_cuda_halo_wait(h, stream_of(h), h->all[r]->together));
+        TESS_TRY(tess_cuda_halo_wait(h, tess_cuda_halo_stream(h), h->all[r]->together));
     return TESS_OK;
 }
 
 tess_status tess_cuda_halo_launch(tess_cuda_halo *h, cu_graph_exec exec)
 {
     /* Two graphs in a row need nothing in between: part 0's stream orders them. */
-    if (h->apart)
+    if (h->must_join)
         TESS_TRY(tess_cuda_halo_join(h));
     if (tess_cuda_halo_leads(h))
-        TESS_TRY(TESS_CU(h->mine.cuda, cuGraphLaunch(exec, stream_of(h))));
-    h->apart = false;
+        TESS_TRY(TESS_CU(h->mine.cuda, cuGraphLaunch(exec, tess_cuda_halo_stream(h))));
+    h->must_join = false;
     /* The next capture must not record this event again: a part may be late to wait for it, and
      * would join the capture. */
     return follow(h, h->all[0]->launched);

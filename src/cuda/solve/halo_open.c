@@ -1,28 +1,18 @@
 /* Makes and frees the buffers, events and streams through which a part exchanges rows and sums. */
 #include "cuda/solve/form.h"
 
-static tess_status allocate(const tess_cuda_halo *h, int64_t count, size_t size, cu_pointer *out)
+tess_status tess_cuda_halo_alloc(const tess_cuda_halo *h, int64_t count, size_t size,
+                                 cu_pointer *out)
 {
     return tess_cuda_alloc(h->mine.cuda, (size_t)count * size, "what parts exchange", out);
 }
 
-static cu_stream stream_of(const tess_cuda_halo *h)
+tess_status tess_cuda_halo_upload(const tess_cuda_halo *h, const void *from, int64_t count,
+                                  size_t size, cu_pointer *out)
 {
-    return tess_cuda_plan_of(h->plan->own)->stream;
-}
-
-static tess_status upload(const tess_cuda_halo *h, const void *from, int64_t count, size_t size,
-                          cu_pointer *out)
-{
-    TESS_TRY(allocate(h, count, size, out));
-    return tess_cuda_upload(h->mine.cuda, *out, from, (size_t)count * size, stream_of(h));
-}
-
-/* Bytes of a block's rows of all vectors. */
-static size_t row_block(const tess_cuda_halo *h)
-{
-    const tess_part *part = h->plan->part;
-    return (size_t)part->block * (size_t)h->vectors * tess_type_size(part->type);
+    TESS_TRY(tess_cuda_halo_alloc(h, count, size, out));
+    return tess_cuda_upload(h->mine.cuda, *out, from, (size_t)count * size,
+                            tess_cuda_halo_stream(h));
 }
 
 static tess_status make_events(tess_cuda_halo *h)
@@ -40,16 +30,21 @@ static tess_status make_buffers(tess_cuda_halo *h)
 {
     const tess_part *part = h->plan->part;
     const int64_t boundary = part->outside->block_rows;
-    TESS_TRY(allocate(h, part->halo, row_block(h), &h->in));
+    const size_t row = tess_cuda_halo_bytes(h, part->block, h->vectors);
+    TESS_TRY(tess_cuda_halo_alloc(h, part->halo, row, &h->in));
     if (!h->ranks)
-        TESS_TRY(allocate(h, part->halo, row_block(h), &h->out));
-    TESS_TRY(allocate(h, boundary, row_block(h), &h->boundary));
-    TESS_TRY(allocate(h, 1, sizeof(double), &h->dot));
-    TESS_TRY(allocate(h, boundary * part->block / 128 + 1, sizeof(double), &h->dot_sums));
-    TESS_TRY(allocate(h, 1, sizeof(uint64_t), &h->ticket));
-    TESS_TRY(upload(h, part->sent, part->sent_count, sizeof *part->sent, &h->sent_list));
-    TESS_TRY(upload(h, part->boundary, boundary, sizeof *part->boundary, &h->boundary_list));
-    return TESS_CU(h->mine.cuda, cuMemsetD8Async(h->ticket, 0, sizeof(uint64_t), stream_of(h)));
+        TESS_TRY(tess_cuda_halo_alloc(h, part->halo, row, &h->out));
+    TESS_TRY(tess_cuda_halo_alloc(h, boundary, row, &h->boundary));
+    TESS_TRY(tess_cuda_halo_alloc(h, 1, sizeof(double), &h->dot));
+    TESS_TRY(tess_cuda_halo_alloc(h, boundary * part->block / TESS_HALO_THREADS + 1, sizeof(double),
+                                  &h->dot_sums));
+    TESS_TRY(tess_cuda_halo_alloc(h, 1, sizeof(uint64_t), &h->ticket));
+    TESS_TRY(
+        tess_cuda_halo_upload(h, part->sent, part->sent_count, sizeof *part->sent, &h->sent_list));
+    TESS_TRY(tess_cuda_halo_upload(h, part->boundary, boundary, sizeof *part->boundary,
+                                   &h->boundary_list));
+    return TESS_CU(h->mine.cuda,
+                   cuMemsetD8Async(h->ticket, 0, sizeof(uint64_t), tess_cuda_halo_stream(h)));
 }
 
 /* Finds out which parts' memory this part's device reads. */
@@ -74,7 +69,7 @@ tess_status tess_cuda_halo_shared(tess_cuda_halo *h, bool reached, size_t bytes,
                                   cu_pointer *out)
 {
     if (reached)
-        return allocate(h, 1, bytes, out);
+        return tess_cuda_halo_alloc(h, 1, bytes, out);
     TESS_TRY(TESS_CU(h->mine.cuda, cuMemAllocHost(pinned, bytes > 0 ? bytes : 1)));
     *out = tess_cuda_address(*pinned);
     return TESS_OK;
@@ -92,19 +87,20 @@ static tess_status make_common(tess_cuda_halo *h)
     for (int r = 0; r < part->comm.size; r++)
         reached = reached && h->all[r]->reaches[part->comm.rank];
     if (!reached)
-        TESS_TRY(tess_cuda_halo_shared(h, false, (size_t)most * row_block(h), &h->pinned[2],
-                                       &h->mine.stage));
+        TESS_TRY(tess_cuda_halo_shared(h, false,
+                                       tess_cuda_halo_bytes(h, most * part->block, h->vectors),
+                                       &h->pinned[2], &h->mine.stage));
     for (int i = 0; i < 2; i++)
         TESS_TRY(tess_cuda_halo_shared(h, reached, TESS_PASS_DOTS * sizeof(double), &h->pinned[i],
                                        &h->mine.mail[i]));
-    TESS_TRY(allocate(h, part->halo, sizeof *part->sent, &h->taken_list));
+    TESS_TRY(tess_cuda_halo_alloc(h, part->halo, sizeof *part->sent, &h->taken_list));
     for (int i = 0; i < part->receive_count; i++) {
         const tess_part_peer *peer = &part->receives[i];
         const tess_part *other = h->all[peer->rank]->part;
         const int64_t at = tess_peer_first(other->sends, other->send_count, part->comm.rank);
         TESS_TRY(tess_cuda_upload(
             h->mine.cuda, h->taken_list + (uint64_t)peer->first * sizeof *other->sent,
-            other->sent + at, (size_t)peer->count * sizeof *other->sent, stream_of(h)));
+            other->sent + at, (size_t)peer->count * sizeof *other->sent, tess_cuda_halo_stream(h)));
     }
     return TESS_OK;
 }
@@ -120,10 +116,10 @@ static tess_status make_tables(tess_cuda_halo *h)
     for (int turn = 0; turn < 2 && status == TESS_OK; turn++) {
         for (int r = 0; r < size; r++)
             table[r] = h->ranks ? h->mine.mail[turn] : h->all[r]->mail[turn];
-        status = upload(h, table, size, sizeof *table, &h->mail_table[turn]);
+        status = tess_cuda_halo_upload(h, table, size, sizeof *table, &h->mail_table[turn]);
     }
     if (status == TESS_OK)
-        status = TESS_CU(cuda, cuStreamSynchronize(stream_of(h)));
+        status = TESS_CU(cuda, cuStreamSynchronize(tess_cuda_halo_stream(h)));
     tess_free(cuda->ctx, table);
     return status;
 }
@@ -161,7 +157,7 @@ void tess_cuda_halo_close(tess_cuda_halo *h)
                                h->mine.forked,    h->mine.launched,  h->arrived};
     if (h->copies)
         (void)cuda->driver.cuStreamSynchronize(h->copies);
-    (void)cuda->driver.cuStreamSynchronize(stream_of(h));
+    (void)cuda->driver.cuStreamSynchronize(tess_cuda_halo_stream(h));
     /* No part frees what another part still reads. A part that has failed is not waited for. */
     if (h->all)
         (void)tess_cuda_halo_meet(h);
@@ -240,7 +236,7 @@ tess_status tess_cuda_halo_open(tess_part_plan *plan, int vectors, tess_cuda_hal
         return status;
     h->plan = plan;
     h->vectors = vectors;
-    h->apart = true;
+    h->must_join = true;
     h->mine.cuda = cuda;
     h->mine.part = plan->part;
     if (status == TESS_OK)

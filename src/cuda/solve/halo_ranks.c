@@ -2,26 +2,14 @@
  * which the host waits for the device. */
 #include "cuda/solve/halo.h"
 
-static cu_stream stream_of(const tess_cuda_halo *h)
-{
-    return tess_cuda_plan_of(h->plan->own)->stream;
-}
-
-/* Bytes of a block's rows of all vectors. */
-static size_t row_block(const tess_cuda_halo *h)
-{
-    const tess_part *part = h->plan->part;
-    return (size_t)part->block * (size_t)h->vectors * tess_type_size(part->type);
-}
-
 /* ---- Open and close ---- */
 
 tess_status tess_cuda_ranks_make(tess_cuda_halo *h)
 {
     const tess_part *part = h->plan->part;
     const bool device = part->comm.device_memory != 0;
-    const size_t sent = (size_t)part->sent_count * row_block(h),
-                 received = (size_t)part->halo * row_block(h);
+    const size_t row = tess_cuda_halo_bytes(h, part->block, h->vectors);
+    const size_t sent = (size_t)part->sent_count * row, received = (size_t)part->halo * row;
     TESS_TRY(tess_cuda_halo_shared(h, device, sent, &h->ranks->pinned_stage, &h->mine.stage));
     if (!device)
         TESS_TRY(
@@ -114,8 +102,10 @@ tess_status tess_cuda_ranks_exchange(tess_cuda_halo *h, bool backwards, tess_sta
                                     h->copies, "exchanging the halo's messages", status));
     if (backwards || !h->ranks->pinned || part->halo == 0)
         return TESS_OK;
-    return TESS_CU(h->mine.cuda, cuMemcpyHtoDAsync(h->in, h->ranks->pinned,
-                                                   (size_t)part->halo * row_block(h), h->copies));
+    return TESS_CU(h->mine.cuda,
+                   cuMemcpyHtoDAsync(h->in, h->ranks->pinned,
+                                     tess_cuda_halo_bytes(h, part->halo * part->block, h->vectors),
+                                     h->copies));
 }
 
 tess_status tess_cuda_ranks_sum(tess_cuda_halo *h, int dots, tess_status status)
@@ -123,7 +113,7 @@ tess_status tess_cuda_ranks_sum(tess_cuda_halo *h, int dots, tess_status status)
     tess_cuda_ranks *ranks = h->ranks;
     double values[TESS_PASS_DOTS + 1], *mail = h->pinned[h->sum_turn];
     if (status == TESS_OK)
-        status = TESS_CU(h->mine.cuda, cuStreamSynchronize(stream_of(h)));
+        status = TESS_CU(h->mine.cuda, cuStreamSynchronize(tess_cuda_halo_stream(h)));
     status = tess_cuda_ranks_keep(h, status);
     for (int i = 0; i < dots; i++)
         values[i] = mail[i];

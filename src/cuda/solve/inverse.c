@@ -1,18 +1,13 @@
 /* Inverses of a level's diagonal blocks, made on the device. */
-#include "cuda/driver/module.h"
 #include "cuda/solve/coarsen_level.h"
 
 static tess_status launch(tess_coarsen_level *s, const tess_matrix *M, cu_pointer work,
                           cu_pointer singular)
 {
-    char defines[32];
-    cu_function function;
     tess_cuda_launch l;
-    snprintf(defines, sizeof defines, "-DTHREADS=%d", TESS_COARSEN_FLAT);
-    TESS_TRY(tess_cuda_helper(s->cuda, "inverse.cu", defines, "invert", &function));
     tess_coarsen_invert(&s->matrix[COARSEN_A], M->rows, work, s->inverse, singular, &l);
     TESS_TRY(TESS_CU(s->cuda, cuMemsetD8Async(singular, 0, sizeof(uint32_t), s->cuda->stream)));
-    return tess_cuda_launch_one(s->cuda, function, &l, s->cuda->stream);
+    return tess_coarsen_run(s->cuda, "inverse.cu", NULL, &l);
 }
 
 /* *singular is not 0 where a block is singular, or where there is no room to find out. */

@@ -18,19 +18,19 @@ void tess_lanczos_begin(const tess_lanczos_vectors *v, tess_cuda_launch *launch)
     TESS_CUDA_INTEGERS(launch, v->count, v->rows, v->block, TESS_LANCZOS_SEED);
 }
 
-static int64_t parts_of(const tess_lanczos_vectors *v)
+static int64_t partial_count(const tess_lanczos_vectors *v)
 {
-    return tess_min(blocks_for(v), TESS_LANCZOS_PARTS);
+    return tess_min(blocks_for(v), TESS_LANCZOS_SUMS);
 }
 
 int tess_lanczos_advance(const tess_lanczos_vectors *v, double alpha, tess_cuda_launch *launch)
 {
-    const int64_t parts = parts_of(v);
-    tess_cuda_launch_start(launch, "advance", parts, TESS_LANCZOS_THREADS);
-    TESS_CUDA_POINTERS(launch, v->inverse, v->r[0], v->q, v->r[1], v->z, v->parts);
+    const int64_t count = partial_count(v);
+    tess_cuda_launch_start(launch, "advance", count, TESS_LANCZOS_THREADS);
+    TESS_CUDA_POINTERS(launch, v->inverse, v->r[0], v->q, v->r[1], v->z, v->partial);
     TESS_CUDA_INTEGERS(launch, v->count, v->block);
     TESS_CUDA_NUMBERS(launch, alpha);
-    return (int)parts;
+    return (int)count;
 }
 
 void tess_lanczos_product(const tess_lanczos_vectors *v, const tess_coarsen_matrix *A,
@@ -43,11 +43,11 @@ void tess_lanczos_product(const tess_lanczos_vectors *v, const tess_coarsen_matr
 
 int tess_lanczos_multiply(const tess_lanczos_vectors *v, tess_cuda_launch *launch)
 {
-    const int64_t parts = parts_of(v);
-    tess_cuda_launch_start(launch, "multiply", parts, TESS_LANCZOS_THREADS);
-    TESS_CUDA_POINTERS(launch, v->p, v->q, v->parts);
+    const int64_t count = partial_count(v);
+    tess_cuda_launch_start(launch, "multiply", count, TESS_LANCZOS_THREADS);
+    TESS_CUDA_POINTERS(launch, v->p, v->q, v->partial);
     TESS_CUDA_INTEGERS(launch, v->count);
-    return (int)parts;
+    return (int)count;
 }
 
 void tess_lanczos_follow(const tess_lanczos_vectors *v, double beta, tess_cuda_launch *launch)
@@ -76,19 +76,19 @@ static tess_status launch(const device_vectors *s, cu_function function, tess_cu
 }
 
 /* Runs a launch that leaves partial sums, and adds them up in order. */
-static tess_status sum_parts(const device_vectors *s, cu_function function, tess_cuda_launch *l,
-                             int parts, double *out)
+static tess_status add_partial(const device_vectors *s, cu_function function, tess_cuda_launch *l,
+                               int count, double *out)
 {
     const tess_cuda_plan *p = tess_cuda_plan_of(s->plan);
-    double part[TESS_LANCZOS_PARTS], sum = 0;
+    double partial[TESS_LANCZOS_SUMS], sum = 0;
     TESS_TRY(tess_cuda_enter(p->cuda));
     tess_status status = launch(s, function, l);
     if (status == TESS_OK)
-        status =
-            tess_cuda_download(p->cuda, part, s->v.parts, (size_t)parts * sizeof *part, p->stream);
+        status = tess_cuda_download(p->cuda, partial, s->v.partial, (size_t)count * sizeof *partial,
+                                    p->stream);
     TESS_TRY(tess_cuda_leave_with(p->cuda, status));
-    for (int i = 0; i < parts; i++)
-        sum += part[i];
+    for (int i = 0; i < count; i++)
+        sum += partial[i];
     *out = sum;
     return TESS_OK;
 }
@@ -97,8 +97,8 @@ static tess_status advance(void *vectors, double alpha, double *rz)
 {
     device_vectors *s = vectors;
     tess_cuda_launch l;
-    const int parts = tess_lanczos_advance(&s->v, alpha, &l);
-    TESS_TRY(sum_parts(s, s->advance, &l, parts, rz));
+    const int count = tess_lanczos_advance(&s->v, alpha, &l);
+    TESS_TRY(add_partial(s, s->advance, &l, count, rz));
     const uint64_t before = s->v.r[0];
     s->v.r[0] = s->v.r[1];
     s->v.r[1] = before;
@@ -132,8 +132,8 @@ static tess_status multiply(void *vectors, double *pq)
     const device_vectors *s = vectors;
     tess_cuda_launch l;
     TESS_TRY(product(s));
-    const int parts = tess_lanczos_multiply(&s->v, &l);
-    return sum_parts(s, s->multiply, &l, parts, pq);
+    const int count = tess_lanczos_multiply(&s->v, &l);
+    return add_partial(s, s->multiply, &l, count, pq);
 }
 
 static tess_status follow(void *vectors, double beta)
@@ -170,18 +170,18 @@ static tess_status fill(device_vectors *s, const tess_amg_level *level)
     for (size_t i = 0; i < sizeof entries / sizeof *entries; i++)
         TESS_TRY(
             tess_cuda_helper(cuda, "lanczos.cu", defines, entries[i].entry, entries[i].function));
-    const tess_coarsen_level *there = level->device;
-    s->own = there && s->plan->matrix->type != TESS_F64 ? &there->matrix[COARSEN_A] : NULL;
-    const uint64_t own = there ? 0 : blocks;
-    TESS_TRY(tess_cuda_alloc(cuda, own + 5 * vector + TESS_LANCZOS_PARTS * sizeof(double),
+    const tess_coarsen_level *on_device = level->device;
+    s->own = on_device && s->plan->matrix->type != TESS_F64 ? &on_device->matrix[COARSEN_A] : NULL;
+    const uint64_t own = on_device ? 0 : blocks;
+    TESS_TRY(tess_cuda_alloc(cuda, own + 5 * vector + TESS_LANCZOS_SUMS * sizeof(double),
                              "vectors of Lanczos' method", &s->memory));
-    v->inverse = there ? there->inverse : s->memory;
+    v->inverse = on_device ? on_device->inverse : s->memory;
     v->r[0] = s->memory + own;
     v->r[1] = v->r[0] + vector;
     v->z = v->r[1] + vector;
     v->p = v->z + vector;
     v->q = v->p + vector;
-    v->parts = v->q + vector;
+    v->partial = v->q + vector;
     return own > 0 ? tess_cuda_upload(cuda, v->inverse, level->inverse, blocks, p->stream)
                    : TESS_OK;
 }

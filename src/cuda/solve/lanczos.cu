@@ -42,7 +42,7 @@ KERNEL(begin, begin_args, THREADS, 1)
 }
 
 /* The partial sum of a thread block is the sum of its threads' numbers. */
-DEVICE void leave_part(double sum, double *parts)
+DEVICE void leave_part(double sum, double *partial)
 {
     SHARED(double, part, THREADS);
     part[threadIdx.x] = sum;
@@ -53,14 +53,14 @@ DEVICE void leave_part(double sum, double *parts)
         __syncthreads();
     }
     if (threadIdx.x == 0)
-        parts[blockIdx.x] = part[0];
+        partial[blockIdx.x] = part[0];
 }
 
 /* to = r - alpha q, z = D^-1 to; partial sums of to . z. */
 typedef struct advance_args {
     const real *inverse, *r, *q;
     real *to, *z;
-    double *parts; /* one per thread block */
+    double *partial; /* one per thread block */
     long long count, block;
     double alpha;
 } advance_args;
@@ -81,7 +81,7 @@ KERNEL(advance, advance_args, THREADS, 1)
         a.z[i] = z;
         sum += z * mine;
     }
-    leave_part(sum, a.parts);
+    leave_part(sum, a.partial);
 }
 
 /* q = A p for A in BSR, one thread per scalar row. Rows of padding become 0. */
@@ -113,7 +113,7 @@ KERNEL(product, product_args, THREADS, 1)
 /* Partial sums of p . q. */
 typedef struct multiply_args {
     const real *p, *q;
-    double *parts;
+    double *partial;
     long long count;
 } multiply_args;
 
@@ -123,7 +123,7 @@ KERNEL(multiply, multiply_args, THREADS, 1)
     double sum = 0;
     for (long long i = (long long)blockIdx.x * THREADS + threadIdx.x; i < a.count; i += step)
         sum += a.p[i] * a.q[i];
-    leave_part(sum, a.parts);
+    leave_part(sum, a.partial);
 }
 
 /* p = z + beta p. */

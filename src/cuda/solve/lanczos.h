@@ -3,11 +3,11 @@
 
 #include "cuda/solve/coarsen.h"
 
-enum { TESS_LANCZOS_THREADS = 256, TESS_LANCZOS_PARTS = 1024 };
+enum { TESS_LANCZOS_THREADS = 256, TESS_LANCZOS_SUMS = 1024 }; /* the most partial sums */
 
 /* Addresses in device memory. r[0] is the present r; the two take turns. */
 typedef struct tess_lanczos_vectors {
-    uint64_t inverse, r[2], z, p, q, parts;
+    uint64_t inverse, r[2], z, p, q, partial;
     int64_t count, rows; /* scalars with padding, without */
     int32_t block;
 } tess_lanczos_vectors;

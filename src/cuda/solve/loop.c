@@ -135,7 +135,6 @@ tess_status tess_cuda_run_loop(tess_space *space, const tess_unit_list *list, in
     tess_loop_call call = {
         .common = tess_cuda_rows_call(space, &loop->code.numbers, TESS_GUARD_NONE, system),
         .offsets = loop->resident->arrays[0],
-
         .values = loop->resident->arrays[2],
         .span = loop->layout.span,
         .first = loop->first,

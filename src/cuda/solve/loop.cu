@@ -59,7 +59,6 @@ typedef struct loop_args {
     long long rows;
     long long span;           /* scalar rows of the thread block that has most */
     const long long *offsets; /* the matrix: bsr */
-
     const scalar *values;
     const int *first;             /* block row of each thread block, and the end */
     const int *sources;           /* block rows of x per thread block: owner << 16 | row */

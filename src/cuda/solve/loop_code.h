@@ -52,7 +52,7 @@ typedef struct tess_loop_call {
     int64_t span;
     uint64_t offsets, values;
     uint64_t first, sources, source_first, places;
-    uint64_t product_parts, parts, meeting; /* between.cu */
+    uint64_t product_sums, partial, meeting; /* between.cu */
     int64_t product_count;
     int grid;
     int64_t shared;

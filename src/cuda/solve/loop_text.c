@@ -307,7 +307,7 @@ bool tess_between_write(const tess_unit_list *list, int64_t first, int64_t count
         if (unit->kind == TESS_UNIT_FINISH && unit->pass && !unit->sums)
             write_dot(&w, unit->step);
         else if (unit->kind == TESS_UNIT_FINISH && unit->pass)
-            put(&w, "PARTS(%d)", unit->step->slot);
+            put(&w, "PRODUCT_SUM(%d)", unit->step->slot);
         write_unit(&w, list, unit);
     }
     write_total(&w);
@@ -327,9 +327,9 @@ void tess_between_launch(const tess_loop_code *code, const tess_loop_call *call,
     tess_cuda_launch *run = tess_cuda_launch_start(out, "between", call->grid, code->threads);
     run->cooperative = run->overlaps = true;
     tess_rows_arguments(&code->numbers, &call->common, run);
-    TESS_CUDA_POINTERS(run, call->product_parts);
+    TESS_CUDA_POINTERS(run, call->product_sums);
     TESS_CUDA_INTEGERS(run, call->product_count);
-    TESS_CUDA_POINTERS(run, call->parts, call->meeting);
+    TESS_CUDA_POINTERS(run, call->partial, call->meeting);
 }
 
 void tess_loop_launch(const tess_loop_code *code, const tess_loop_call *call, tess_cuda_launch *out)

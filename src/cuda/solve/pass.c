@@ -146,14 +146,14 @@ int64_t tess_pass_take(const tess_steps *steps, const tess_step *pass, int64_t f
     /* A pass of many kernels (GMRES) is cut where the kind of update changes. Its kernels are then
      * of few kinds, each compiled once. */
     if (at < pass->updates || first > 0) {
-        int64_t same = first + 1;
-        while (same < at && updates[same].kind == updates[first].kind)
-            same++;
-        if (same < at) {
+        int64_t end = first + 1;
+        while (end < at && updates[end].kind == updates[first].kind)
+            end++;
+        if (end < at) {
             *kernel = (tess_pass_kernel){.repeat = 1, .imaginary = imaginary};
-            for (int64_t i = first; i < same; i++)
+            for (int64_t i = first; i < end; i++)
                 (void)tess_pass_add(kernel, &updates[i]);
-            at = same;
+            at = end;
         }
     }
     return at - first;
@@ -226,5 +226,5 @@ void tess_pass_launch(const tess_pass_kernel *kernel, const tess_pass_call *call
     tess_cuda_launch *run = tess_cuda_launch_start(out, "pass", grid, TESS_PASS_THREADS);
     run->overlaps = true;
     tess_rows_arguments(kernel, &call->common, run);
-    TESS_CUDA_POINTERS(run, call->parts, call->ticket, call->mail);
+    TESS_CUDA_POINTERS(run, call->partial, call->ticket, call->mail);
 }

@@ -27,7 +27,7 @@ typedef struct pass_args {
     long long dot_slot[8 * (1 + COMPLEX)];
     const held_scalar *diagonal;
     long long count; /* rows */
-    double *parts;   /* DOTS numbers per thread block */
+    double *partial; /* DOTS numbers per thread block */
     unsigned *ticket;
     double *mail; /* where the sums go to be added to other parts'; NULL: to their slots */
 } pass_args;
@@ -45,7 +45,7 @@ DEVICE bool add_up(const pass_args *a, double *sum, double *scratch, int *last, 
     if (threadIdx.x == 0) {
         UNROLL
         for (int k = 0; k < DOTS; k++)
-            a->parts[(long long)k * gridDim.x + blockIdx.x] = mine[k];
+            a->partial[(long long)k * gridDim.x + blockIdx.x] = mine[k];
         __threadfence();
         *last = atomicAdd(a->ticket, 1u) == gridDim.x - 1;
     }
@@ -59,7 +59,7 @@ DEVICE bool add_up(const pass_args *a, double *sum, double *scratch, int *last, 
     for (unsigned i = threadIdx.x; i < gridDim.x; i += THREADS) {
         UNROLL
         for (int k = 0; k < DOTS; k++)
-            sum[k] += FRESH(a->parts + (long long)k * gridDim.x + i);
+            sum[k] += FRESH(a->partial + (long long)k * gridDim.x + i);
     }
     block_totals(sum, mine, ALL_DOTS, scratch);
     if (threadIdx.x == 0) {

@@ -68,7 +68,7 @@ void tess_rows_arguments(const tess_pass_kernel *kernel, const tess_rows_call *c
 /* The launch of a pass. What does not follow from the kernel is in `call`. */
 typedef struct tess_pass_call {
     tess_rows_call common;
-    uint64_t parts, ticket;
+    uint64_t partial, ticket;
     uint64_t mail; /* of one part: where its sums go; 0: to their slots */
     int blocks;    /* thread blocks at most */
 } tess_pass_call;

@@ -1,8 +1,7 @@
 /* Patterns of a product and of a transpose, made on the device. */
 #include "cuda/solve/patterns.h"
 
-#include "cuda/driver/module.h"
-#include "cuda/plan/launch.h"
+#include "cuda/solve/coarsen_level.h"
 
 /* The longest rows of C for which the kernels' tables are tried, in turn; and the longest of R. */
 static const int64_t row_limits[] = {256, 2048};
@@ -11,14 +10,9 @@ enum { TRIES = sizeof row_limits / sizeof *row_limits, LONGEST_OF_R = 8192 };
 static tess_status launch(tess_cuda *cuda, tess_cuda_launch *l)
 {
     char defines[48];
-    cu_function function;
-    if (l->grid[0] == 0)
-        return TESS_OK;
     snprintf(defines, sizeof defines, "-DTHREADS=%d -DEACH=%d", TESS_PATTERNS_THREADS,
              TESS_PATTERNS_EACH);
-    TESS_TRY(tess_cuda_helper(cuda, "patterns.cu", defines, l->entry, &function));
-    TESS_TRY(tess_cuda_allow_shared(cuda, function, l->shared));
-    return tess_cuda_launch_one(cuda, function, l, cuda->stream);
+    return tess_coarsen_run(cuda, "patterns.cu", defines, l);
 }
 
 static tess_status need_array(tess_cuda *cuda, int64_t count, size_t size, uint64_t *to)
@@ -28,36 +22,37 @@ static tess_status need_array(tess_cuda *cuda, int64_t count, size_t size, uint6
 
 /* Replaces the sums of thread blocks' lengths by the sums of all lengths before them. *longest is
  * -1 where a length is negative. */
-static void sum_parts(int64_t *parts, int64_t count, int64_t *total, int64_t *longest)
+static void sum_blocks(int64_t *sums, int64_t count, int64_t *total, int64_t *longest)
 {
     int64_t shortest = 0;
     *total = *longest = 0;
     for (int64_t i = 0; i < count; i++) {
-        const int64_t sum = parts[3 * i];
-        *longest = tess_max(*longest, parts[3 * i + 1]);
-        shortest = tess_min(shortest, parts[3 * i + 2]);
-        parts[i] = *total;
+        const int64_t sum = sums[3 * i];
+        *longest = tess_max(*longest, sums[3 * i + 1]);
+        shortest = tess_min(shortest, sums[3 * i + 2]);
+        sums[i] = *total;
         *total += sum;
     }
     if (shortest < 0)
         *longest = -1;
 }
 
-/* `parts` on the host and `there` on the device have three numbers of 64 bits per thread block. */
-static tess_status sum_with(tess_cuda *cuda, uint64_t lengths, int64_t count, int64_t *parts,
-                            uint64_t there, int64_t *total, int64_t *longest)
+/* `sums` on the host and `device_sums` have three numbers of 64 bits per thread block. */
+static tess_status sum_with(tess_cuda *cuda, uint64_t lengths, int64_t count, int64_t *sums,
+                            uint64_t device_sums, int64_t *total, int64_t *longest)
 {
     tess_cuda_launch l;
-    tess_patterns_offsets("measure", lengths, count, there, &l);
+    tess_patterns_offsets("measure", lengths, count, device_sums, &l);
     const int64_t blocks = l.grid[0];
     TESS_TRY(launch(cuda, &l));
-    TESS_TRY(
-        tess_cuda_download(cuda, parts, there, 3 * (size_t)blocks * sizeof *parts, cuda->stream));
-    sum_parts(parts, blocks, total, longest);
+    TESS_TRY(tess_cuda_download(cuda, sums, device_sums, 3 * (size_t)blocks * sizeof *sums,
+                                cuda->stream));
+    sum_blocks(sums, blocks, total, longest);
     if (*longest < 0)
         return TESS_OK;
-    TESS_TRY(tess_cuda_upload(cuda, there, parts, (size_t)blocks * sizeof *parts, cuda->stream));
-    tess_patterns_offsets("place", lengths, count, there, &l);
+    TESS_TRY(
+        tess_cuda_upload(cuda, device_sums, sums, (size_t)blocks * sizeof *sums, cuda->stream));
+    tess_patterns_offsets("place", lengths, count, device_sums, &l);
     TESS_TRY(launch(cuda, &l));
     return TESS_CU(cuda, cuStreamSynchronize(cuda->stream));
 }
@@ -66,16 +61,16 @@ tess_status tess_cuda_sum_lengths(tess_cuda *cuda, uint64_t lengths, int64_t cou
                                   int64_t *longest)
 {
     enum { SPAN = TESS_PATTERNS_THREADS * TESS_PATTERNS_EACH };
-    const int64_t parts_count = 3 * tess_ceil_div(count, SPAN);
-    int64_t *parts = NULL;
-    uint64_t there = 0;
+    const int64_t sums_count = 3 * tess_ceil_div(count, SPAN);
+    int64_t *sums = NULL;
+    uint64_t device_sums = 0;
     tess_status status;
-    TESS_TRY_CLEAN(TESS_ALLOC(cuda->ctx, parts_count, &parts));
-    TESS_TRY_CLEAN(need_array(cuda, parts_count, sizeof *parts, &there));
-    TESS_TRY_CLEAN(sum_with(cuda, lengths, count, parts, there, total, longest));
+    TESS_TRY_CLEAN(TESS_ALLOC(cuda->ctx, sums_count, &sums));
+    TESS_TRY_CLEAN(need_array(cuda, sums_count, sizeof *sums, &device_sums));
+    TESS_TRY_CLEAN(sum_with(cuda, lengths, count, sums, device_sums, total, longest));
 cleanup:
-    tess_cuda_free(cuda, there);
-    tess_free(cuda->ctx, parts);
+    tess_cuda_free(cuda, device_sums);
+    tess_free(cuda->ctx, sums);
     return status;
 }
 

@@ -97,7 +97,7 @@ KERNEL(list, product_args, THREADS, 1)
  * place then replaces each length by the sum of all lengths up to and including it. */
 typedef struct measure_args {
     const long long *lengths;
-    long long *parts; /* three per thread block */
+    long long *sums; /* three per thread block */
     long long count;
 } measure_args;
 
@@ -123,7 +123,7 @@ KERNEL(measure, measure_args, THREADS, 1)
         part[2] = all[2 * THREADS + t] < part[2] ? all[2 * THREADS + t] : part[2];
     }
     for (int k = 0; k < 3; k++)
-        a.parts[3 * (long long)blockIdx.x + k] = part[k];
+        a.sums[3 * (long long)blockIdx.x + k] = part[k];
 }
 
 typedef struct place_args {

@@ -14,9 +14,9 @@ enum { TESS_PATTERNS_THREADS = 64, TESS_PATTERNS_EACH = 16 };
 void tess_patterns_multiply(const char *entry, const tess_coarsen_matrix *A,
                             const tess_coarsen_matrix *B, const tess_coarsen_matrix *C,
                             uint64_t lengths, int64_t most, tess_cuda_launch *launch);
-/* `parts` per thread block, of 64 bits. "measure" writes three: the sum, the largest and the
+/* `sums` per thread block, of 64 bits. "measure" writes three: the sum, the largest and the
  * smallest of its lengths. "place" reads one: the sum of all lengths before them. */
-void tess_patterns_offsets(const char *entry, uint64_t lengths, int64_t count, uint64_t parts,
+void tess_patterns_offsets(const char *entry, uint64_t lengths, int64_t count, uint64_t sums,
                            tess_cuda_launch *launch);
 /* "tally" or "scatter": the blocks of P by columns. */
 void tess_patterns_transpose(const char *entry, const tess_coarsen_matrix *P, uint64_t places,

@@ -23,12 +23,12 @@ void tess_patterns_multiply(const char *entry, const tess_coarsen_matrix *A,
     TESS_CUDA_INTEGERS(launch, table, most);
 }
 
-void tess_patterns_offsets(const char *entry, uint64_t lengths, int64_t count, uint64_t parts,
+void tess_patterns_offsets(const char *entry, uint64_t lengths, int64_t count, uint64_t sums,
                            tess_cuda_launch *launch)
 {
     enum { SPAN = TESS_PATTERNS_THREADS * TESS_PATTERNS_EACH };
     tess_cuda_launch_start(launch, entry, tess_ceil_div(count, SPAN), TESS_PATTERNS_THREADS);
-    TESS_CUDA_POINTERS(launch, lengths, parts);
+    TESS_CUDA_POINTERS(launch, lengths, sums);
     TESS_CUDA_INTEGERS(launch, count);
 }
 

@@ -28,8 +28,8 @@ static void release(tess_space *space)
         (void)cuda->driver.cuMemFreeHost(state->host_control);
     if (state->host_ring)
         (void)cuda->driver.cuMemFreeHost(state->host_ring);
-    const cu_pointer memory[] = {state->data, state->slots, state->control,
-                                 state->ring, state->parts, state->tickets};
+    const cu_pointer memory[] = {state->data, state->slots,   state->control,
+                                 state->ring, state->partial, state->tickets};
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++)
         tess_cuda_free(cuda, memory[i]);
 }
@@ -77,7 +77,7 @@ static tess_status allocate(tess_space *space)
     TESS_TRY(zeros(state, slots * state->ring_length, sizeof(double), "a residual history",
                    &state->ring));
     TESS_TRY(zeros(state, tess_reals(space->type, TESS_PASS_DOTS) * state->part_blocks,
-                   sizeof(double), "dot products", &state->parts));
+                   sizeof(double), "dot products", &state->partial));
     TESS_TRY(zeros(state, 1, sizeof(uint64_t), "dot products", &state->tickets));
     const size_t control = (size_t)space->systems * TESS_CONTROL * sizeof(double);
     TESS_TRY(

@@ -41,7 +41,7 @@ typedef struct tess_cuda_space {
     tess_cuda *cuda;
     tess_cuda_plan *plan; /* of a part: the plan of its own block */
     tess_cuda_halo *halo; /* of a part: its exchange with the others; NULL: the matrix is whole */
-    cu_pointer data, slots, control, ring, parts, tickets;
+    cu_pointer data, slots, control, ring, partial, tickets;
     tess_cuda_diagonal *diagonals; /* that updates of the lists apply */
     tess_cuda_applied *applied;    /* triangular factors that steps of the lists apply */
     int64_t ring_length;           /* iterations */
@@ -50,7 +50,7 @@ typedef struct tess_cuda_space {
     cu_module finish_module;
     cu_function finish;
     tess_unit_list *lists;
-    tess_cuda_parts product; /* partial sums of the last product with a dot product */
+    tess_cuda_partial_sums product; /* partial sums of the last product with a dot product */
     tess_cuda_graph *graphs;
     /* Pinned: the controls of all systems, once per flight, once to upload, once as last heard. */
     double *host_control;

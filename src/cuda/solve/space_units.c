@@ -56,7 +56,7 @@ static tess_status run_pass(tess_space *space, const tess_unit_list *list, const
     tess_cuda_space *state = tess_cuda_space_of(space);
     tess_pass_call call = {
         .common = tess_cuda_rows_call(space, unit->pass, unit->guard, system),
-        .parts = state->parts,
+        .partial = state->partial,
         .ticket = state->tickets,
         .blocks = state->part_blocks,
     };
@@ -85,9 +85,9 @@ static tess_status run_finish(tess_space *space, const tess_unit_list *list, con
     add_programme(list, unit, &call);
     if (sum && state->halo)
         return tess_cuda_halo_sum(state->halo, &call, 1, &unit->step->slot);
-    tess_cuda_launch_start(&launch, "finish", 1, 512)->overlaps = true;
+    tess_cuda_launch_start(&launch, "finish", 1, TESS_FINISH_THREADS)->overlaps = true;
     tess_finish_arguments(&call, &launch);
-    TESS_CUDA_POINTERS(&launch, sum ? state->product.parts : 0);
+    TESS_CUDA_POINTERS(&launch, sum ? state->product.sums : 0);
     TESS_CUDA_INTEGERS(&launch, sum ? state->product.count : 0, unit->step->slot);
     return tess_cuda_launch_one(state->cuda, state->finish, &launch, state->plan->stream);
 }
@@ -142,7 +142,8 @@ static tess_status apply_one(tess_space *space, const tess_unit *unit, int syste
     if (step->w != step->y)
         call.w = tess_cuda_vector(space, step->w, system);
     call.dot = tess_cuda_slots(space, system) + (uint64_t)step->slot * sizeof(double);
-    return tess_cuda_run_parts(state->cuda, variant, &call, state->plan->stream, &state->product);
+    return tess_cuda_run_partial_sums(state->cuda, variant, &call, state->plan->stream,
+                                      &state->product);
 }
 
 /* Multiplies several systems by one product with the vectors of all, including systems that have

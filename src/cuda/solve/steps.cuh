@@ -87,7 +87,7 @@ DEVICE double block_total(double mine, double *scratch, int threads)
 }
 
 /* The sum of `count` numbers of other thread blocks, four loads in flight; valid in thread 0. */
-DEVICE double sum_parts(const double *parts, long long count, double *scratch, int threads)
+DEVICE double sum_partial(const double *partial, long long count, double *scratch, int threads)
 {
     double sum[4] = {0, 0, 0, 0};
     NO_UNROLL
@@ -95,7 +95,7 @@ DEVICE double sum_parts(const double *parts, long long count, double *scratch, i
         UNROLL
         for (int u = 0; u < 4; u++)
             if (i + u * threads < count)
-                sum[u] += FRESH(parts + i + u * threads);
+                sum[u] += FRESH(partial + i + u * threads);
     }
     return block_total((sum[0] + sum[1]) + (sum[2] + sum[3]), scratch, threads);
 }

@@ -1,8 +1,6 @@
 /* Strength of a level's blocks, measured on the device. */
 #include "cuda/solve/strength.h"
 
-#include "cuda/driver/module.h"
-
 void tess_strength_launch(const char *entry, const tess_coarsen_matrix *M,
                           const tess_strength_arrays *arrays, double threshold,
                           tess_cuda_launch *launch)
@@ -20,14 +18,10 @@ static tess_status run(tess_cuda *cuda, const tess_coarsen_matrix *M,
                        const tess_strength_arrays *arrays, double threshold)
 {
     static const char *const entries[] = {"scale", "norms", "drop"};
-    char defines[32];
-    cu_function function;
     tess_cuda_launch l;
-    snprintf(defines, sizeof defines, "-DTHREADS=%d", TESS_STRENGTH_THREADS);
     for (int i = 0; i < 3; i++) {
-        TESS_TRY(tess_cuda_helper(cuda, "strength.cu", defines, entries[i], &function));
         tess_strength_launch(entries[i], M, arrays, threshold, &l);
-        TESS_TRY(tess_cuda_launch_one(cuda, function, &l, cuda->stream));
+        TESS_TRY(tess_coarsen_run(cuda, "strength.cu", NULL, &l));
     }
     return TESS_OK;
 }

@@ -1,8 +1,6 @@
 /* The tentative prolongator of a level, made on the device from the groups. */
 #include "cuda/solve/tentative.h"
 
-#include "cuda/driver/module.h"
-
 void tess_tentative_launch(const tess_coarsen_matrix *Q, const tess_tentative_arrays *arrays,
                            const double centre[3], tess_cuda_launch *launch)
 {
@@ -49,13 +47,9 @@ static tess_status run(tess_coarsen_level *s, const tess_mode_source *source, co
         .dead_count = b->dead_count,
         .groups = groups,
         .length = s->above ? Q->block_rows * Q->height : source->rows};
-    char defines[32];
-    cu_function function;
     tess_cuda_launch l;
-    snprintf(defines, sizeof defines, "-DTHREADS=%d", TESS_TENTATIVE_THREADS);
-    TESS_TRY(tess_cuda_helper(s->cuda, "tentative.cu", defines, "tentative", &function));
     tess_tentative_launch(Q, &arrays, s->above ? nowhere : source->centre, &l);
-    return tess_cuda_launch_one(s->cuda, function, &l, s->cuda->stream);
+    return tess_coarsen_run(s->cuda, "tentative.cu", NULL, &l);
 }
 
 /* Copies the groups and the pattern of Q to the device, where the host made them. */
