@@ -139,14 +139,16 @@ static void check_pair(pair_of_systems *p, const char *spec)
 }
 
 /* Whether the method's residuals are those of the real system: shadows of bicg see U^H V, those of
- * idr are the same for every system, and without a preconditioner U A V^H has other residuals. */
+ * idr are the same for every system, and without a preconditioner U A V^H has other residuals. A
+ * polynomial's bound is what the power method sees from a vector that is the same for every system.
+ */
 static bool commutes(const tess_method *method, const tess_pc_ops *pc, disguise how)
 {
     if (how >= TURNED && (method->symmetric || pc->symmetric)) /* not Hermitian */
         return false;
     if (how == TURNED)
         return !pc->identity && !method->begin && (!method->transpose || method->least_squares);
-    return how != SIMILAR || !method->begin;
+    return how != SIMILAR || !(method->begin || (pc->symmetric && pc->diagonal));
 }
 
 static void check_method(pair_of_systems *p, const tess_method *method, bool symmetric,

@@ -219,6 +219,9 @@ void tess_pc_append_step(const tess_pc *pc, tess_steps *steps, int r, int z, boo
 tess_status tess_diagonal_allocate(tess_plan *plan, tess_pc *pc, int32_t b);
 /* The inverses of A's diagonal blocks. */
 tess_status tess_diagonal_update(tess_plan *plan, tess_pc *pc);
+/* Block `row` from b x b doubles, of complex blocks from the 2b x 2b ones that they are embedded
+ * in. */
+void tess_diagonal_put(tess_diagonal *diagonal, int64_t row, const double *block);
 /* The failure of a block row: no pivot in a column of its block, the largest is `pivot`. */
 tess_status tess_diagonal_fault(const tess_pc *pc, int64_t row, int32_t column, double pivot);
 void tess_diagonal_append(const tess_pc *pc, tess_steps *steps, int r, int z, bool transpose);
@@ -234,6 +237,8 @@ void tess_diagonal_free(tess_pc *pc);
 tess_matrix tess_embedding(const tess_matrix *A);
 /* The same with values, which the caller frees. */
 tess_status tess_embed(tess_ctx *ctx, const tess_matrix *A, tess_matrix *out);
+/* Block k alone. */
+void tess_embed_block(const tess_matrix *A, int64_t k, double *to);
 /* The even columns of `columns` ones, of `height` reals each, to a complex array from its scalar
  * `at` on. */
 void tess_embed_take_back(const double *from, int64_t columns, int64_t height, tess_type type,
