@@ -8,7 +8,7 @@ import tessera
 from conftest import DTYPES, turned_elasticity, vector
 
 NAMES = [name for name in tessera.preconditioners() if name != "lu"]
-NOT_COMPLEX = ["amg", "chebyshev", "fsai", "lu", "spai0"]
+NOT_COMPLEX = ["amg", "fsai", "lu"]
 
 
 def system(symmetric=True, **options):
