@@ -850,10 +850,10 @@ TESS_API tess_status tess_choose_blocking(tess_ctx *ctx, const tess_matrix *A, t
  *   amg        multigrid cycles alone; takes pc=amg alone
  *
  *   pc=NAME        none (default), jacobi, bjacobi (inverted diagonal blocks), ssor, ilu0, ic0.
- *                  chebyshev: a polynomial in A over bjacobi, for symmetric A. spai0: the block
- *                  diagonal nearest to the inverse of A. fsai: G^T G with G in the pattern of A's
- *                  lower half, as near to A's inverse as that pattern allows, for positive
- *                  definite A. All but jacobi work by blocks.
+ *                  chebyshev: a polynomial in A over bjacobi, for symmetric or Hermitian A. spai0:
+ *                  the block diagonal nearest to the inverse of A. fsai: G^T G with G in the
+ *                  pattern of A's lower half, as near to A's inverse as that pattern allows, for
+ *                  positive definite A. All but jacobi work by blocks.
  *                  ic0, and ilu0 in cg and cg_single, need positive pivots. Where a pivot is not
  *                  positive although A's own diagonal block is, A is factored with a heavier
  *                  diagonal.

@@ -84,7 +84,7 @@ def test_hermitian_systems(method, pc, hermitian, rng):
 
 @pytest.mark.parametrize("dtype", ["c16", "c8"])
 @pytest.mark.parametrize("method", without(GENERAL, without(METHODS, COMPLEX_METHODS)))
-@pytest.mark.parametrize("pc", ["none", "bjacobi", "ssor", "ilu0", "ilut"])
+@pytest.mark.parametrize("pc", ["none", "bjacobi", "spai0", "ssor", "ilu0", "ilut"])
 def test_complex_systems_that_are_not_hermitian(pc, method, dtype, general, rng):
     A, x = general.astype(dtype), vector(rng, general.shape[0], dtype)
     b = A.to_scipy() @ x

@@ -69,7 +69,7 @@ What takes no complex numbers says so.
   2> tessera: dgmres takes matrices of f64 and f32, this one is c64: use one of cg, cg_single, cg_pipelined, minres, cr, bicg, bicgstab, idr, gmres, fgmres and lsqr
   [2]
   $ tessera solve a.tess --pc amg
-  2> tessera: pc=amg takes matrices of f64 and f32, this one is c64: use one of none, jacobi, bjacobi, ssor, ilu0, ic0, iluk, ick and ilut
+  2> tessera: pc=amg takes matrices of f64 and f32, this one is c64: use one of none, jacobi, bjacobi, chebyshev, spai0, ssor, ilu0, ic0, iluk, ick and ilut
   [2]
   $ tessera solve a.tess --method gmres --options scale=match
   2> tessera: scale= takes matrices of f64 and f32, this one is c64: leave it out

@@ -242,6 +242,10 @@ int test_passes(test_pass *passes, int capacity)
     add_sums(&all, ctx, TESS_PASS_BLOCK + 3, TESS_F64, TESS_F64);
     for (int32_t b = 3; b <= 6; b += 3)
         add_sums(&all, ctx, b, TESS_F32, TESS_F32);
+    for (int b = 0; b < 9; b += 2)
+        add_sums(&all, ctx, blocks[b], TESS_C64, b % 4 == 0 ? TESS_C64 : TESS_C32);
+    for (int b = 1; b < 9; b += 4)
+        add_sums(&all, ctx, blocks[b], TESS_C32, TESS_C32);
     for (int m = 0; tess_methods[m]; m++)
         if (tess_methods[m]->complex)
             add_complex(&all, ctx, tess_methods[m], blocks[m % 9], m);

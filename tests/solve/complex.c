@@ -128,9 +128,9 @@ static void systems_drawn_at_random_are_solved(void **state)
 static void iterates_have_the_same_bits_on_any_number_of_threads(void **state)
 {
     static const char *const specs[] = {
-        "cg:pc=bjacobi",          "bicg:pc=ilu0,domains=3", "bicgstab:pc=ssor,schedule=levels",
-        "gmres:pc=jacobi",        "idr:pc=ic0,domains=2",   "lsqr:pc=ilu0,schedule=colours",
-        "minres:pc=bjacobi,max=9"};
+        "cg:pc=bjacobi",           "bicg:pc=ilu0,domains=3", "bicgstab:pc=ssor,schedule=levels",
+        "gmres:pc=jacobi",         "idr:pc=ic0,domains=2",   "lsqr:pc=ilu0,schedule=colours",
+        "minres:pc=bjacobi,max=9", "cr:pc=chebyshev",        "idr:pc=spai0"};
     static const char *const devices[] = {"cpu:1", "cpu:2", "cpu:3"};
     tess_ctx *ctx = test_ctx(state);
     for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
@@ -177,8 +177,12 @@ static void imaginary_divisors_are_divided_by(void **state)
 
 static void several_systems_are_solved_together(void **state)
 {
-    static const char *const specs[] = {"cg:pc=jacobi,tol=1e-11", "bicg:pc=ilu0,tol=1e-11",
-                                        "bicgstab:pc=ssor,tol=1e-11", "gmres:tol=1e-11", "auto"};
+    static const char *const specs[] = {"cg:pc=jacobi,tol=1e-11",
+                                        "bicg:pc=ilu0,tol=1e-11",
+                                        "bicgstab:pc=ssor,tol=1e-11",
+                                        "gmres:tol=1e-11",
+                                        "auto",
+                                        "cg:pc=chebyshev,tol=1e-11"};
     enum { SYSTEMS = 3 };
     tess_ctx *ctx = test_ctx(state);
     complex_system s = complex_open(ctx, 101, 4, true, "cpu:2");
@@ -209,8 +213,13 @@ static void several_systems_are_solved_together(void **state)
  */
 static void new_values_are_taken(void **state)
 {
-    static const char *const specs[] = {"gmres:pc=bjacobi", "gmres:pc=ilu0", "bicg:pc=ic0",
-                                        "bicgstab:pc=ssor,schedule=levels,pc_type=f32", "auto"};
+    static const char *const specs[] = {"gmres:pc=bjacobi",
+                                        "gmres:pc=ilu0",
+                                        "bicg:pc=ic0",
+                                        "bicgstab:pc=ssor,schedule=levels,pc_type=f32",
+                                        "auto",
+                                        "bicg:pc=spai0",
+                                        "cg:pc=chebyshev"};
     tess_ctx *ctx = test_ctx(state);
     complex_system s = complex_open(ctx, 67, 3, true, "cpu");
     tess_complex *values = s.A->values;

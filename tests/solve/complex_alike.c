@@ -139,16 +139,18 @@ static void check_pair(pair_of_systems *p, const char *spec)
     tess_solver_destroy(other);
 }
 
-/* Returns whether the method's residuals are those of the real system. They are not for bicg, whose
- * shadow residual depends on U^H V, for idr, whose shadows are the same for every system, and
- * without a preconditioner, as U A V^H then has other residuals. */
+/* Returns whether the method's residuals are those of the real system. They are not
+ *     for bicg         its shadow residual depends on U^H V
+ *     for idr          its shadows are the same for every system
+ *     without a pc     U A V^H then has other residuals
+ *     for polynomials  the power method finds their bound from the same vector for every system */
 static bool commutes(const tess_method *method, const tess_pc_ops *pc, disguise how)
 {
     if (how >= TURNED && (method->symmetric || pc->symmetric)) /* not Hermitian */
         return false;
     if (how == TURNED)
         return !pc->identity && !method->begin && (!method->transpose || method->least_squares);
-    return how != SIMILAR || !method->begin;
+    return how != SIMILAR || !(method->begin || (pc->symmetric && pc->diagonal));
 }
 
 static void check_method(pair_of_systems *p, const tess_method *method, bool symmetric,

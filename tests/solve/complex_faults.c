@@ -51,12 +51,13 @@ static void cg_sees_an_indefinite_matrix(void **state)
 
 static void a_singular_diagonal_block_is_named(void **state)
 {
-    static const char *const pcs[] = {"jacobi", "bjacobi", "ssor", "ilu0", "ic0"};
+    static const char *const pcs[] = {"jacobi", "bjacobi", "ssor",     "ilu0",
+                                      "ic0",    "spai0",   "chebyshev"};
     tess_ctx *ctx = test_ctx(state);
     complex_system s = complex_open(ctx, 39, 3, true, "cpu:1");
     const int64_t k = tess_matrix_find(s.A, 5, 5);
     memset((tess_complex *)s.A->values + 9 * k, 0, 9 * sizeof(tess_complex));
-    for (size_t i = 0; i < 5; i++) {
+    for (size_t i = 0; i < sizeof pcs / sizeof *pcs; i++) {
         char spec[40];
         tess_solver *solver = NULL;
         snprintf(spec, sizeof spec, "gmres:pc=%s,domains=13", pcs[i]);
@@ -70,8 +71,13 @@ static void a_singular_diagonal_block_is_named(void **state)
 
 static void allocations_that_fail_leave_nothing_behind(void **state)
 {
-    static const char *const specs[] = {"cg:pc=bjacobi", "bicg:pc=ilu0", "gmres:pc=ic0,restart=4",
-                                        "bicgstab:pc=ssor,schedule=levels,pc_type=f32", "auto"};
+    static const char *const specs[] = {"cg:pc=bjacobi",
+                                        "bicg:pc=ilu0",
+                                        "gmres:pc=ic0,restart=4",
+                                        "bicgstab:pc=ssor,schedule=levels,pc_type=f32",
+                                        "auto",
+                                        "bicgstab:pc=spai0",
+                                        "cg:pc=chebyshev"};
     tess_ctx *ctx = test_ctx(state);
     complex_system s = complex_open(ctx, 30, 2, true, "cpu:2");
     for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {

@@ -3,8 +3,9 @@
  *     z = d = D^-1 r / theta
  *     three times:  d = c_i d + e_i D^-1 (r - A z),  z = z + d
  *
- * A has to be symmetric, so that the eigenvalues are real. 1 - t q(t) is small where the
- * eigenvalues t of D^-1 A are between largest / span and `largest`. That bound is the smaller of
+ * A has to be symmetric, or Hermitian if it is complex, so that the eigenvalues are real. 1 - t
+ * q(t) is small where the eigenvalues t of D^-1 A are between largest / span and `largest`. That
+ * bound is the smaller of
  *
  *     the largest row sum of |D^-1 A|, above which no eigenvalue lies
  *     1.25 times what 40 steps of the power method see
@@ -19,9 +20,21 @@ enum { DEGREE = 4, POWER_STEPS = 40 };
 static const double span = 30;
 enum { LEFT, D, VECTORS };
 
-static double block_value(const tess_diagonal *d, int64_t row, int32_t i, int32_t j)
+/* Row i of block `row` of D^-1 times scalars first .. first+count-1 of an array. */
+static tess_complex row_times(const tess_diagonal *d, int64_t row, int32_t i, const void *array,
+                              tess_type type, int64_t first, int64_t count)
 {
-    return tess_get(d->blocks, d->type, (row * d->block + j) * d->block + i);
+    const int64_t b = d->block, at = row * b * b + i;
+    tess_complex sum = {0, 0};
+    for (int64_t j = 0; j < count; j++) {
+        if (tess_is_complex(type))
+            sum = tess_complex_sum(
+                sum, tess_complex_product(tess_get_complex(d->blocks, d->type, at + j * b),
+                                          tess_get_complex(array, type, first + j)));
+        else
+            sum.re += tess_get(d->blocks, d->type, at + j * b) * tess_get(array, type, first + j);
+    }
+    return sum;
 }
 
 /* Returns the largest row sum of |D^-1 A|. */
@@ -32,14 +45,10 @@ static double row_sum_bound(const tess_matrix *A, const tess_diagonal *d)
     for (int64_t row = 0; row < A->block_rows; row++)
         for (int32_t i = 0; i < b; i++) {
             double sum = 0;
-            for (int64_t k = A->row_offsets[row]; k < A->row_offsets[row + 1]; k++)
-                for (int32_t j = 0; j < b; j++) {
-                    double entry = 0;
-                    for (int32_t l = 0; l < b; l++)
-                        entry +=
-                            block_value(d, row, i, l) * tess_matrix_value(A, (k * b + j) * b + l);
-                    sum += fabs(entry);
-                }
+            for (int64_t k = A->row_offsets[row] * b; k < A->row_offsets[row + 1] * b; k++) {
+                const tess_complex entry = row_times(d, row, i, A->values, A->type, k * b, b);
+                sum += tess_is_complex(A->type) ? hypot(entry.re, entry.im) : fabs(entry.re);
+            }
             largest = fmax(largest, sum);
         }
     return largest;
@@ -53,18 +62,18 @@ static tess_status scale_and_normalise(tess_plan *plan, const tess_diagonal *d, 
     double square = 0;
     for (int64_t row = 0; row < A->rows; row++) {
         const int64_t block = row / d->block, first = block * d->block;
-        double sum = 0;
-        for (int32_t j = 0; j < d->block && first + j < A->rows; j++)
-            sum +=
-                block_value(d, block, (int32_t)(row - first), j) * tess_get(y, A->type, first + j);
-        tess_put(x, A->type, row, sum);
-        square += sum * sum;
+        const tess_complex sum = row_times(d, block, (int32_t)(row - first), y, A->type, first,
+                                           tess_min(d->block, A->rows - first));
+        tess_put_complex(x, A->type, row, sum);
+        square += sum.re * sum.re;
+        square += sum.im * sum.im;
     }
     if (plan->device->backend->sum)
         TESS_TRY(plan->device->backend->sum(plan, &square, 1));
+    const tess_type part = tess_real_type(A->type);
     const double norm = sqrt(square);
-    for (int64_t row = 0; row < A->rows && norm > 0; row++)
-        tess_put(x, A->type, row, tess_get(x, A->type, row) / norm);
+    for (int64_t i = 0; i < tess_reals(A->type, A->rows) && norm > 0; i++)
+        tess_put(x, part, i, tess_get(x, part, i) / norm);
     *out = norm;
     return TESS_OK;
 }
@@ -83,7 +92,7 @@ static tess_status estimate(tess_plan *plan, const tess_diagonal *d, double *lar
         status = tess_alloc_bytes(plan->ctx, A->rows, size, &y);
     TESS_TRY_CLEAN(tess_pc_agree(plan, status));
     for (int64_t i = 0; i < A->rows; i++)
-        tess_put(y, A->type, i, tess_plan_random(plan, 5, i));
+        tess_put_complex(y, A->type, i, (tess_complex){tess_plan_random(plan, 5, i), 0});
     double norm;
     TESS_TRY_CLEAN(scale_and_normalise(plan, d, y, x, &norm));
     for (int step = 0; step < POWER_STEPS; step++) {
@@ -113,9 +122,10 @@ static tess_status update(tess_plan *plan, tess_pc *pc)
              largest, seen, bound);
     if (!(largest > 0) || !isfinite(largest))
         return TESS_OK; /* the method will see what is not finite */
-    const int64_t count = (int64_t)(d->bytes / tess_type_size(d->type));
+    const tess_type part = tess_real_type(d->type);
+    const int64_t count = (int64_t)(d->bytes / tess_type_size(part));
     for (int64_t i = 0; i < count; i++)
-        tess_put(d->blocks, d->type, i, tess_get(d->blocks, d->type, i) / largest);
+        tess_put(d->blocks, part, i, tess_get(d->blocks, part, i) / largest);
     return TESS_OK;
 }
 
@@ -165,6 +175,7 @@ const tess_pc_ops tess_pc_chebyshev = {
     .summary = "a polynomial of degree 3 in A over block-Jacobi: products alone",
     .diagonal = true,
     .symmetric = true,
+    .complex = true,
     .square_blocks = true,
     .set_up = set_up,
     .update = update,

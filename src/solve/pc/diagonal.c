@@ -49,7 +49,7 @@ static void get_complex_block(const tess_matrix *A, int64_t row, int32_t b, doub
     }
 }
 
-static void put_block(tess_diagonal *diagonal, int64_t row, const double *block)
+void tess_diagonal_put(tess_diagonal *diagonal, int64_t row, const double *block)
 {
     const int64_t size = (int64_t)diagonal->block * diagonal->block;
     if (tess_is_complex(diagonal->type)) {
@@ -82,7 +82,7 @@ static fault invert_share(const tess_pc *pc, const tess_matrix *A, int64_t first
                 : tess_dense_invert(scratch, n, scratch + (int64_t)n * n, &pivot);
         if (column >= 0)
             return (fault){row, complex ? column / 2 : column, pivot};
-        put_block(diagonal, row, scratch);
+        tess_diagonal_put(diagonal, row, scratch);
     }
     return (fault){.row = INT64_MAX};
 }

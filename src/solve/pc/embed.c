@@ -19,6 +19,27 @@ tess_matrix tess_embedding(const tess_matrix *A)
     return E;
 }
 
+/* Column j of A's blocks, one after the other, as the two columns of `to` from its real `at` on. */
+static void embed_column(const tess_matrix *A, int64_t j, tess_type type, void *to, int64_t at)
+{
+    const int64_t height = A->block_height;
+    for (int64_t i = 0; i < height; i++) {
+        const tess_complex value = tess_matrix_complex_value(A, j * height + i);
+        const int64_t even = at + 2 * i, odd = even + 2 * height;
+        tess_put(to, type, even, value.re);
+        tess_put(to, type, even + 1, value.im);
+        tess_put(to, type, odd, -value.im);
+        tess_put(to, type, odd + 1, value.re);
+    }
+}
+
+void tess_embed_block(const tess_matrix *A, int64_t k, double *to)
+{
+    const int64_t width = A->block_width;
+    for (int64_t j = 0; j < width; j++)
+        embed_column(A, k * width + j, TESS_F64, to, 4 * j * A->block_height);
+}
+
 struct embed_columns {
     const tess_matrix *A;
     void *values;
@@ -28,16 +49,8 @@ struct embed_columns {
 static void embed_columns(void *arg, tess_range columns)
 {
     const struct embed_columns *job = arg;
-    const int64_t height = job->A->block_height;
     for (int64_t j = columns.first; j < columns.last; j++)
-        for (int64_t i = 0; i < height; i++) {
-            const tess_complex value = tess_matrix_complex_value(job->A, j * height + i);
-            const int64_t even = 4 * j * height + 2 * i, odd = even + 2 * height;
-            tess_put(job->values, job->type, even, value.re);
-            tess_put(job->values, job->type, even + 1, value.im);
-            tess_put(job->values, job->type, odd, -value.im);
-            tess_put(job->values, job->type, odd + 1, value.re);
-        }
+        embed_column(job->A, j, job->type, job->values, 4 * j * job->A->block_height);
 }
 
 tess_status tess_embed(tess_ctx *ctx, const tess_matrix *A, tess_matrix *out)

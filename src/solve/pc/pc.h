@@ -225,6 +225,9 @@ void tess_pc_append_step(const tess_pc *pc, tess_steps *steps, int r, int z, boo
 tess_status tess_diagonal_allocate(tess_plan *plan, tess_pc *pc, int32_t b);
 /* Computes the inverses of A's diagonal blocks. */
 tess_status tess_diagonal_update(tess_plan *plan, tess_pc *pc);
+/* Stores block `row` from b x b doubles; a complex block from the 2b x 2b doubles of its
+ * embedding. */
+void tess_diagonal_put(tess_diagonal *diagonal, int64_t row, const double *block);
 /* Fails for a block row: no pivot in a column of its block, the largest is `pivot`. */
 tess_status tess_diagonal_fault(const tess_pc *pc, int64_t row, int32_t column, double pivot);
 void tess_diagonal_append(const tess_pc *pc, tess_steps *steps, int r, int z, bool transpose);
@@ -240,6 +243,8 @@ void tess_diagonal_free(tess_pc *pc);
 tess_matrix tess_embedding(const tess_matrix *A);
 /* The same with values, which the caller frees. */
 tess_status tess_embed(tess_ctx *ctx, const tess_matrix *A, tess_matrix *out);
+/* Embeds block k alone. */
+void tess_embed_block(const tess_matrix *A, int64_t k, double *to);
 /* Copies the even ones of `columns` columns, of `height` reals each, to a complex array from its
  * scalar `at` on. */
 void tess_embed_take_back(const double *from, int64_t columns, int64_t height, tess_type type,
