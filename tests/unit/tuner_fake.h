@@ -118,12 +118,13 @@ static inline double fake_cold(fake *f, const fake_kernel *kernel)
     return f->since < kernel->cold ? 1 + (double)(kernel->cold - f->since) / kernel->cold : 1;
 }
 
-static inline tess_status fake_time(tess_plan *plan, const tess_product *product, double alpha,
-                                    const void *x, double beta, void *y, int reps, double *seconds)
+static inline tess_status fake_time(tess_plan *plan, tess_product_fn run,
+                                    const tess_product *product, double alpha, const void *x,
+                                    double beta, void *y, int reps, double *seconds)
 {
     const fake_kernel *kernel = plan->state;
     fake *f = fake_of(plan);
-    (void)product, (void)alpha, (void)x, (void)beta, (void)y;
+    (void)run, (void)product, (void)alpha, (void)x, (void)beta, (void)y;
     if (kernel->unrunnable)
         return tess_fail(plan->ctx, TESS_ERR_DEVICE, "%s cannot run", kernel->name);
     double slower = f->batches++ == 0 ? 1 + f->idle : 1;
