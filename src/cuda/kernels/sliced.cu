@@ -51,22 +51,8 @@ DEVICE unsigned lane_place(void)
     return PER_ROW > 1 ? threadIdx.x % ROWS : threadIdx.x;
 }
 
+#include "block_sum.cuh"
 #include "sliced_row.cuh"
-
-#if DOT
-/* The sum over all threads of a thread block, in a fixed order; valid in thread 0. */
-DEVICE double block_sum(double mine, double *scratch, int threads)
-{
-    scratch[threadIdx.x] = mine;
-    __syncthreads();
-    for (int half = threads / 2; half > 0; half /= 2) {
-        if ((int)threadIdx.x < half)
-            scratch[threadIdx.x] += scratch[threadIdx.x + half];
-        __syncthreads();
-    }
-    return scratch[0];
-}
-#endif
 
 KERNEL(sliced, sliced_args, THREADS, 1)
 {

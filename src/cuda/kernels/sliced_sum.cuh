@@ -6,6 +6,7 @@
  *   the others                 have one thread per scalar row, which adds the segments in their
  *                              order.
  * The launch may start before the one that leaves the segments' sums has ended. */
+#include "block_sum.cuh"
 #include "fields.cuh"
 #include "segments.cuh"
 

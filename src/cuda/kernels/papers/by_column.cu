@@ -16,11 +16,8 @@
 #define WARP_COLUMNS (LANES / BH)
 #include "rows.cuh"
 
-#define ACTIVE (WARP_COLUMNS * BH)
-
-DEVICE scalar line_sum(const rows_args *a, long long line, int lane)
+DEVICE scalar line_sum(const rows_args *a, long long line, int lane, policy p)
 {
-    const policy p = stream_policy();
     const long long first = READ_ONLY(a->offsets + line), last = READ_ONLY(a->offsets + line + 1);
     const scalar *values = a->values + first * PER_BLOCK + lane;
     long long block = first + lane / BH / BW;
@@ -61,10 +58,5 @@ KERNEL(by_column, rows_args, THREADS, 1)
 {
     const int lane = (int)threadIdx.x % LANES;
     const long long line = ((long long)blockIdx.x * THREADS + threadIdx.x) / LANES;
-    scalar sum = ZERO;
-    if (line < a.lines && lane < ACTIVE)
-        sum = line_sum(&a, line, lane);
-    sum = add_columns(sum, lane);
-    if (line < a.lines && lane < BH)
-        put(&a, line, lane, sum);
+    take_line(&a, line, lane, stream_policy());
 }

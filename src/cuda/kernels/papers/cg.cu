@@ -20,6 +20,7 @@
  * Macros: REAL, THREADS (a power of two), VECTORS (load: 1, 2, 4 or 8).
  */
 #include "common.cuh"
+#include "block_sum.cuh"
 
 typedef struct cg_args {
     const real *b, *c, *u;
@@ -88,18 +89,6 @@ KERNEL(cg5, cg_args, THREADS, 1)
     }
 }
 
-DEVICE double block_total(double mine, double *scratch)
-{
-    scratch[threadIdx.x] = mine;
-    __syncthreads();
-    for (int half = THREADS / 2; half > 0; half /= 2) {
-        if ((int)threadIdx.x < half)
-            scratch[threadIdx.x] += scratch[threadIdx.x + half];
-        __syncthreads();
-    }
-    return scratch[0];
-}
-
 /* Sums t: one partial sum per thread block. */
 KERNEL(red, cg_args, THREADS, 1)
 {
@@ -107,7 +96,7 @@ KERNEL(red, cg_args, THREADS, 1)
     double sum = 0;
     EACH(i)
     sum += a.t[i];
-    sum = block_total(sum, scratch);
+    sum = block_sum(sum, scratch, THREADS);
     if (threadIdx.x == 0)
         a.sums[blockIdx.x] = sum;
 }
@@ -119,7 +108,7 @@ KERNEL(red_end, cg_args, THREADS, 1)
     double sum = 0;
     EACH(i)
     sum += a.sums[i];
-    sum = block_total(sum, scratch);
+    sum = block_sum(sum, scratch, THREADS);
     if (threadIdx.x == 0)
         a.sums[0] = sum;
 }

@@ -17,8 +17,6 @@
 #define WARP_COLUMNS (BLOCKS * BW)
 #include "rows.cuh"
 
-#define ACTIVE (BLOCKS * PER_BLOCK)
-
 typedef struct element {
     int column; /* block column; -1 beyond the row */
     scalar value;
@@ -56,13 +54,6 @@ KERNEL(ksparse_small, rows_args, 32 * N_TA, 1)
     const long long array = (long long)blockIdx.x * N_TA + threadIdx.x / 32;
     const policy p = stream_policy();
     NO_UNROLL
-    for (int n = 0; n < NBROWS; n++) {
-        const long long line = array * NBROWS + n;
-        scalar sum = ZERO;
-        if (line < a.lines && lane < ACTIVE)
-            sum = line_sum(&a, line, lane, p);
-        sum = add_columns(sum, lane);
-        if (line < a.lines && lane < BH)
-            put(&a, line, lane, sum);
-    }
+    for (int n = 0; n < NBROWS; n++)
+        take_line(&a, array * NBROWS + n, lane, p);
 }

@@ -60,6 +60,8 @@ DEVICE void put(const rows_args *a, long long line, int i, scalar sum)
 }
 
 #ifdef WARP_COLUMNS
+#define ACTIVE (WARP_COLUMNS * BH) /* lanes of a group that have elements */
+
 /* Groups of LANES lanes hold WARP_COLUMNS columns of BH sums each; afterwards the first BH lanes
  * hold the sums over the columns. The tree of paper 002's algorithms, by shuffles: any number of
  * columns, a fixed order. */
@@ -74,6 +76,20 @@ DEVICE scalar add_columns(scalar sum, int lane)
         }
     }
     return sum;
+}
+
+/* What a lane adds over its elements of a line: the source's own. */
+DEVICE scalar line_sum(const rows_args *a, long long line, int lane, policy p);
+
+/* A group of lanes takes a line. */
+DEVICE void take_line(const rows_args *a, long long line, int lane, policy p)
+{
+    scalar sum = ZERO;
+    if (line < a->lines && lane < ACTIVE)
+        sum = line_sum(a, line, lane, p);
+    sum = add_columns(sum, lane);
+    if (line < a->lines && lane < BH)
+        put(a, line, lane, sum);
 }
 #endif
 

@@ -77,7 +77,7 @@ DEVICE real line_sum(const splits_args *a, int first, int end, int row, const in
 }
 
 /* The same over blocks of any shape. */
-DEVICE real block_sum(const splits_args *a, int first, int end, int row, const int height,
+DEVICE real shape_sum(const splits_args *a, int first, int end, int row, const int height,
                       const int width, const int shift, policy p)
 {
     real sum = 0;
@@ -162,7 +162,7 @@ DEVICE void add_blocks(const splits_args *a, const int height, const int width, 
     else if (height >= TALL && width >= WIDE && shift == 0)
         sum = square_sum(a, first + part, end, (int)row, lane, height, width, p);
     else
-        sum = block_sum(a, first + part, end, (int)row, height, width, shift, p);
+        sum = shape_sum(a, first + part, end, (int)row, height, width, shift, p);
     if (PARTS > 1) {
         parts[threadIdx.x] = sum;
         __syncthreads();
@@ -271,7 +271,7 @@ typedef struct long_args {
     double alpha;
 } long_args;
 
-/* Thread t adds every THREADS-th sum, then halves are added, always the same. */
+/* Thread t adds every THREADS-th sum, then halves are added as in block_sum.cuh, but in `real`. */
 KERNEL(split_long, long_args, THREADS, 1)
 {
     SHARED(real, parts, THREADS);
