@@ -913,8 +913,8 @@ TESS_API tess_status tess_choose_blocking(tess_ctx *ctx, const tess_matrix *A, t
  *
  * Complex matrices: "symmetric" reads Hermitian, A^T and M^-T are A^H and M^-H. All methods but
  * dgmres, direct and amg take complex matrices, and so do the preconditioners none, jacobi,
- * bjacobi, ssor, ilu0, ic0, iluk, ick and ilut. scale=, order=, pivot= and inner= are refused. The
- * vectors are complex; norms, tolerances and histories are real.
+ * bjacobi, chebyshev, spai0, ssor, ilu0, ic0, iluk, ick and ilut. scale=, order=, pivot= and inner=
+ * are refused. The vectors are complex; norms, tolerances and histories are real.
  */
 typedef struct tess_solver tess_solver;
 
