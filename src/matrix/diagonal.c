@@ -44,3 +44,14 @@ tess_status tess_matrix_diagonal_blocks(tess_ctx *ctx, const tess_matrix *A, voi
         *missing = absent;
     return TESS_OK;
 }
+
+bool tess_matrix_positive_diagonal(const tess_matrix *A)
+{
+    const int32_t b = A->block_height;
+    for (int64_t i = 0; i < A->rows; i++) {
+        const int64_t k = tess_matrix_find(A, i / b, i / b);
+        if (k < 0 || !(tess_matrix_value(A, k * b * b + i % b * (b + 1)) > 0))
+            return false;
+    }
+    return true;
+}

@@ -96,6 +96,9 @@ int64_t tess_matrix_lower_bound(const tess_matrix *A, int64_t row, int64_t colum
 /* The position of block (row, column), or -1. */
 int64_t tess_matrix_find(const tess_matrix *A, int64_t row, int64_t column);
 
+/* Returns whether the scalars on the diagonal of A, whose blocks are square, are positive. */
+bool tess_matrix_positive_diagonal(const tess_matrix *A);
+
 /* The bytes that an SpMV must move at least: values, block columns (4 B each), row offsets (counted
  * as 4 B each in all measurements), x and y. Every printed GB/s is computed from this number. */
 double tess_matrix_spmv_bytes(const tess_matrix *A);

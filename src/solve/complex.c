@@ -2,14 +2,14 @@
  */
 #include "solve/solve.h"
 
-static bool is_complex_method(const tess_method *method)
+static bool is_complex_method(int i)
 {
-    return method->complex;
+    return tess_methods[i]->complex;
 }
 
-static bool is_complex_pc(const tess_pc_ops *pc)
+static bool is_complex_pc(int i)
 {
-    return pc->complex;
+    return tess_pcs[i]->complex;
 }
 
 /* Fails: `what` takes no complex matrix, `names` do. */
@@ -25,7 +25,7 @@ tess_status tess_complex_check_pc(const tess_plan *plan, const tess_pc_ops *pc)
     char what[64], names[TESS_NAMES_MAX];
     if (pc->complex)
         return TESS_OK;
-    tess_name_pcs(names, sizeof names, is_complex_pc);
+    tess_name_those(names, sizeof names, tess_solve_pc_name, is_complex_pc);
     snprintf(what, sizeof what, "pc=%s", pc->name);
     return refuse(plan, what, names);
 }
@@ -39,7 +39,7 @@ tess_status tess_complex_check(const tess_plan *plan, const tess_solve_options *
                       : options->inner_single             ? "inner=f32"
                                                           : NULL;
     if (!options->method->complex) {
-        tess_name_methods(names, sizeof names, is_complex_method);
+        tess_name_those(names, sizeof names, tess_solve_method_name, is_complex_method);
         return refuse(plan, options->method->name, names);
     }
     if (key)

@@ -1,6 +1,5 @@
 /* Solvers of a plan that several parts hold together: what they can do, and what auto chooses.
  */
-#include "solve/pc/block_numbers.h"
 #include "solve/solve.h"
 
 bool tess_plan_is_part(const tess_plan *plan)
@@ -107,7 +106,7 @@ tess_status tess_parts_choose(tess_plan *plan, tess_solve_options *options)
         tess_put(x, A.type, i, tess_plan_random(plan, 1, i));
         tess_put(y, A.type, i, tess_plan_random(plan, 2, i));
     }
-    double xay = 0, yax = 0, sums[2] = {0, !has_positive_diagonal(&A)};
+    double xay = 0, yax = 0, sums[2] = {0, !tess_matrix_positive_diagonal(&A)};
     TESS_TRY_CLEAN(probe(plan, x, y, product, &xay));
     TESS_TRY_CLEAN(plan->device->backend->dot(plan, product, product, &sums[0]));
     TESS_TRY_CLEAN(probe(plan, y, x, product, &yax));

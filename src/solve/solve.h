@@ -11,10 +11,10 @@
 
 tess_status tess_solve_options_parse(tess_ctx *ctx, const char *spec, tess_solve_options *options);
 
-/* Lists the methods, or the preconditioners, that have a trait: "cg, bicg and gmres". */
+/* Lists the names of those methods, or preconditioners, that have a trait: "cg, bicg and gmres".
+ * `name` is tess_solve_method_name or tess_solve_pc_name. */
 enum { TESS_NAMES_MAX = 160 };
-void tess_name_methods(char *text, size_t size, bool (*has)(const tess_method *method));
-void tess_name_pcs(char *text, size_t size, bool (*has)(const tess_pc_ops *pc));
+void tess_name_those(char *text, size_t size, const char *(*name)(int i), bool (*has)(int i));
 
 /* ---- complex.c: which solvers take complex matrices ---- */
 

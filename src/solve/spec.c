@@ -78,47 +78,33 @@ static tess_status find_method(tess_ctx *ctx, const char *spec, size_t length,
                                   (size_t)count_names(tess_method_names)));
 }
 
-/* Appends `name` to a list like "cg, bicg and gmres"; `left` more names follow it. */
-static void append_name(char *text, size_t size, const char *name, int left)
-{
-    tess_append(text, size, "%s%s", name, left > 1 ? ", " : left == 1 ? " and " : "");
-}
-
-void tess_name_methods(char *text, size_t size, bool (*has)(const tess_method *method))
+void tess_name_those(char *text, size_t size, const char *(*name)(int i), bool (*has)(int i))
 {
     int left = 0;
-    for (size_t i = 0; tess_methods[i]; i++)
-        left += has(tess_methods[i]);
+    for (int i = 0; name(i); i++)
+        left += has(i);
     text[0] = '\0';
-    for (size_t i = 0; tess_methods[i]; i++)
-        if (has(tess_methods[i]))
-            append_name(text, size, tess_methods[i]->name, --left);
+    for (int i = 0; name(i); i++) {
+        if (!has(i))
+            continue;
+        left--;
+        tess_append(text, size, "%s%s", name(i), left > 1 ? ", " : left == 1 ? " and " : "");
+    }
 }
 
-void tess_name_pcs(char *text, size_t size, bool (*has)(const tess_pc_ops *pc))
+static bool is_sided(int i)
 {
-    int left = 0;
-    for (size_t i = 0; tess_pcs[i]; i++)
-        left += has(tess_pcs[i]);
-    text[0] = '\0';
-    for (size_t i = 0; tess_pcs[i]; i++)
-        if (has(tess_pcs[i]))
-            append_name(text, size, tess_pcs[i]->name, --left);
+    return tess_methods[i]->sides == TESS_SIDES_BOTH;
 }
 
-static bool is_sided(const tess_method *method)
+static bool is_flexible(int i)
 {
-    return method->sides == TESS_SIDES_BOTH;
+    return tess_methods[i]->flexible;
 }
 
-static bool is_flexible(const tess_method *method)
+static bool exchanges_columns(int i)
 {
-    return method->flexible;
-}
-
-static bool exchanges_columns(const tess_pc_ops *pc)
-{
-    return pc->exchanges_columns;
+    return tess_pcs[i]->exchanges_columns;
 }
 
 static const char *const side_names[] = {"default", "right", "left", NULL};
@@ -127,10 +113,10 @@ enum { SIDE_DEFAULT, SIDE_RIGHT, SIDE_LEFT };
 static tess_status check_side(tess_ctx *ctx, const tess_method *method, int side)
 {
     char sided[TESS_NAMES_MAX];
-    if (side == SIDE_DEFAULT || is_sided(method) ||
+    if (side == SIDE_DEFAULT || method->sides == TESS_SIDES_BOTH ||
         (side == SIDE_RIGHT && method->sides == TESS_SIDES_RIGHT))
         return TESS_OK;
-    tess_name_methods(sided, sizeof sided, is_sided);
+    tess_name_those(sided, sizeof sided, tess_solve_method_name, is_sided);
     return tess_fail(ctx, TESS_ERR_OPTION, "%s: side=%s: %s; leave side out, or choose one of %s",
                      method->name, side_names[side],
                      method->sides == TESS_SIDES_RIGHT
@@ -142,7 +128,7 @@ static tess_status check_side(tess_ctx *ctx, const tess_method *method, int side
 static tess_status refuse_change(tess_ctx *ctx, const tess_solve_options *options)
 {
     char names[TESS_NAMES_MAX];
-    tess_name_methods(names, sizeof names, is_flexible);
+    tess_name_those(names, sizeof names, tess_solve_method_name, is_flexible);
     return tess_fail(ctx, TESS_ERR_OPTION,
                      "cycle=k differs from one application to the next, which %s%s does not allow: "
                      "try cycle=w, or one of %s",
@@ -152,7 +138,7 @@ static tess_status refuse_change(tess_ctx *ctx, const tess_solve_options *option
 static tess_status refuse_pivot(tess_ctx *ctx, const tess_solve_options *options)
 {
     char names[TESS_NAMES_MAX];
-    tess_name_pcs(names, sizeof names, exchanges_columns);
+    tess_name_those(names, sizeof names, tess_solve_pc_name, exchanges_columns);
     return tess_fail(ctx, TESS_ERR_OPTION,
                      "pivot=%g is for pc=%s, not pc=%s: choose pc=%s, or leave pivot out",
                      options->pc.pivot, names, options->pc.ops->name, names);

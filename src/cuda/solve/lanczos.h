@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cuda/solve/coarsen.h"
+#include "solve/pc/amg/device.h"
 
 enum { TESS_LANCZOS_THREADS = 256, TESS_LANCZOS_SUMS = 1024 }; /* the most partial sums */
 
@@ -22,10 +23,7 @@ void tess_lanczos_product(const tess_lanczos_vectors *v, const tess_coarsen_matr
 int tess_lanczos_multiply(const tess_lanczos_vectors *v, tess_cuda_launch *launch);
 void tess_lanczos_follow(const tess_lanczos_vectors *v, double beta, tess_cuda_launch *launch);
 
-struct tess_amg_level;
-extern const struct tess_lanczos_ops tess_cuda_lanczos_ops;
-tess_status tess_cuda_open_vectors(tess_plan *plan, const struct tess_amg_level *level,
-                                   tess_status (*spmv)(tess_plan *plan, double alpha, const void *x,
-                                                       double beta, void *y),
+extern const tess_lanczos_ops tess_cuda_lanczos_ops;
+tess_status tess_cuda_open_vectors(tess_plan *plan, const tess_amg_level *level, tess_spmv_fn spmv,
                                    void **out);
 void tess_cuda_close_vectors(void *vectors);

@@ -88,18 +88,6 @@ static inline double block_squares(const tess_matrix *A, int64_t k)
     return sum;
 }
 
-/* Returns whether the scalars on the diagonal of A, whose blocks are square, are positive. */
-static inline bool has_positive_diagonal(const tess_matrix *A)
-{
-    const int32_t b = A->block_height;
-    for (int64_t i = 0; i < A->rows; i++) {
-        const int64_t k = tess_matrix_find(A, i / b, i / b);
-        if (k < 0 || !(tess_matrix_value(A, k * b * b + i % b * (b + 1)) > 0))
-            return false;
-    }
-    return true;
-}
-
 /* Inverts a singular diagonal block with a number added to its diagonal: 1e-4 of the row's mean
  * size, and ten times as much in each further attempt. Returns false where no attempt succeeds, as
  * with numbers that are not finite. */

@@ -26,14 +26,15 @@ static tess_complex row_times(const tess_diagonal *d, int64_t row, int32_t i, co
 {
     const int64_t b = d->block, at = row * b * b + i;
     tess_complex sum = {0, 0};
-    for (int64_t j = 0; j < count; j++) {
-        if (tess_is_complex(type))
-            sum = tess_complex_sum(
-                sum, tess_complex_product(tess_get_complex(d->blocks, d->type, at + j * b),
-                                          tess_get_complex(array, type, first + j)));
-        else
+    if (!tess_is_complex(type)) {
+        for (int64_t j = 0; j < count; j++)
             sum.re += tess_get(d->blocks, d->type, at + j * b) * tess_get(array, type, first + j);
+        return sum;
     }
+    for (int64_t j = 0; j < count; j++)
+        sum = tess_complex_sum(
+            sum, tess_complex_product(tess_get_complex(d->blocks, d->type, at + j * b),
+                                      tess_get_complex(array, type, first + j)));
     return sum;
 }
 

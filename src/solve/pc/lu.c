@@ -3,7 +3,7 @@
  * A symmetric matrix with a positive diagonal is tried as a positive definite one first.
  */
 #include "solve/direct/direct.h"
-#include "solve/pc/block_numbers.h"
+#include "solve/pc/pc.h"
 
 typedef struct complete {
     tess_direct *direct;
@@ -14,7 +14,7 @@ static bool looks_positive(tess_ctx *ctx, const tess_matrix *A)
 {
     tess_symmetry symmetry;
     return tess_matrix_symmetry(ctx, A, &symmetry) == TESS_OK && symmetry.symmetric &&
-           A->block_height == A->block_width && has_positive_diagonal(A);
+           A->block_height == A->block_width && tess_matrix_positive_diagonal(A);
 }
 
 static tess_status set_up(tess_plan *plan, tess_pc *pc)
