@@ -9,14 +9,22 @@ enum { SHARE = 8192 };
 
 #define REAL double
 #define PASS pass_f64
+#define NODES nodes_f64
+#define FEW few_f64
 #include "backend/permute.inc.c"
 #undef REAL
 #undef PASS
+#undef NODES
+#undef FEW
 #define REAL float
 #define PASS pass_f32
+#define NODES nodes_f32
+#define FEW few_f32
 #include "backend/permute.inc.c"
 #undef REAL
 #undef PASS
+#undef NODES
+#undef FEW
 
 static void permute_nodes(void *arg, tess_range nodes)
 {

@@ -1,6 +1,5 @@
 /* permute.cu in the emulator against the host's passes, for orders, numbers of vectors and strides
  * drawn at random. */
-#include <math.h>
 #include <string.h>
 
 #include "backend/permute.h"
@@ -71,39 +70,45 @@ static void vectors_are_permuted_as_by_the_host(void **state)
 }
 
 /* The host's passes: to(i) = from(source(i)). By fields they do what the list of rows does. */
+static void check_fields(tess_ctx *ctx, tess_type type, int fields, int64_t length, bool to_fields)
+{
+    const int64_t rows = fields * length;
+    int32_t *source = malloc((size_t)rows * sizeof *source);
+    for (int64_t i = 0; i < rows; i++)
+        source[i] = (int32_t)(to_fields ? i % length * fields + i / length
+                                        : i % fields * length + i / fields);
+    void *from = test_vector(rows, type, 1), *to = test_vector(rows, type, 2);
+    void *want = test_vector(rows, type, 3);
+    tess_permute pass = {.type = type,
+                         .rows = rows,
+                         .vectors = 1,
+                         .source = source,
+                         .from = from,
+                         .from_row = 1,
+                         .to = want,
+                         .to_row = 1};
+    tess_permute_host(ctx, 2, &pass);
+    pass.fields = fields;
+    pass.to_fields = to_fields;
+    pass.to = to;
+    tess_permute_host(ctx, 2, &pass);
+    for (int64_t i = 0; i < rows; i++)
+        if (tess_get(want, type, i) != tess_get(from, type, source[i]) ||
+            tess_get(to, type, i) != tess_get(want, type, i))
+            fail_msg("%s, %d fields of %lld, to_fields %d: row %lld is %g, not %g",
+                     tess_type_name(type), fields, (long long)length, to_fields, (long long)i,
+                     tess_get(to, type, i), tess_get(from, type, source[i]));
+    free(source), free(from), free(to), free(want);
+}
+
 static void fields_are_the_list_of_their_rows(void **state)
 {
-    enum { N = 60 };
-    int32_t source[N];
-    for (int f = 2; f <= 6; f++)
-        for (int to_fields = 0; to_fields < 2; to_fields++) {
-            double from[N], to[N], want[N];
-            if (N % f != 0)
-                continue;
-            for (int i = 0; i < N; i++) {
-                const int length = N / f;
-                source[i] = to_fields ? i % length * f + i / length : i % f * length + i / f;
-                from[i] = i + 0.5;
-                to[i] = want[i] = NAN;
-            }
-            tess_permute pass = {.type = TESS_F64,
-                                 .rows = N,
-                                 .vectors = 1,
-                                 .source = source,
-                                 .from = from,
-                                 .from_row = 1,
-                                 .to = want,
-                                 .to_row = 1};
-            tess_permute_host(test_ctx(state), 2, &pass);
-            pass.fields = f;
-            pass.to_fields = to_fields;
-            pass.to = to;
-            tess_permute_host(test_ctx(state), 2, &pass);
-            for (int i = 0; i < N; i++)
-                if (to[i] != want[i] || want[i] != source[i] + 0.5)
-                    fail_msg("%d fields, to_fields %d: row %d is %g, not %g", f, to_fields, i,
-                             to[i], source[i] + 0.5);
-        }
+    static const int64_t lengths[] = {1, 7, 255, 256, 257, 5003};
+    for (int fields = 2; fields <= 12; fields++)
+        for (int i = 0; i < 6; i++)
+            for (int way = 0; way < 4; way++)
+                check_fields(test_ctx(state), way / 2 ? TESS_F32 : TESS_F64, fields, lengths[i],
+                             way % 2);
 }
 
 int main(void)
