@@ -223,14 +223,24 @@ static bool fetch(trial *T, const entry *E)
     return !E->variant || bench_variant_result(T->peers, E->variant, T->y, T->A->rows);
 }
 
+/* Whether other threads than ours run it: an adapter's, or a BLAS's. */
+static bool has_threads(const entry *E)
+{
+    return E->cblas || (E->variant && E->variant->peer);
+}
+
 tess_status entries_measure(trial *T)
 {
+    bool spinning = false;
     for (int round = -1; round < ROUNDS; round++) {
         for (int i = 0; i < T->count; i++) {
             entry *E = &T->entries[i];
             double seconds = 0;
             if (E->refused[0])
                 continue;
+            if (spinning || has_threads(E))
+                bench_let_sleep();
+            spinning = has_threads(E);
             bench_poison(T->ctx, T->y, (size_t)T->A->rows * tess_type_size(T->A->type));
             TESS_TRY(refused(T, E, entries_time(T, E, &seconds)));
             if (round < 0)

@@ -5,7 +5,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 enum {
     IN_A_ROW = 8,   /* updates that a device waits for together */
@@ -80,22 +79,16 @@ tess_status bench_entry_try(bench_session *s, bench_entry *e)
     return TESS_OK;
 }
 
-/* Waits until an adapter's idle threads have gone to sleep. Threads of another process that spin
- * would take the next entry's cores: the product after MKL's turn took up to 30 % longer. */
-static void let_sleep(const bench_entry *e)
-{
-    const struct timespec spinning = {.tv_nsec = 40 * 1000 * 1000};
-    if (e->variant && e->variant->peer)
-        nanosleep(&spinning, NULL);
-}
-
 static void take_products(bench_session *s, bench_entry *e)
 {
     if (!e->times || e->result->outcome != BENCH_GOOD)
         return;
-    let_sleep(e);
+    const bool adapter = e->variant && e->variant->peer;
+    if (adapter)
+        bench_let_sleep();
     bool ran = run_entry(s, e, e->turn + uncounted(s), e->turn_times);
-    let_sleep(e);
+    if (adapter)
+        bench_let_sleep();
     if (!ran)
         return;
     memcpy(e->times + e->timed, e->turn_times + uncounted(s), (size_t)e->turn * sizeof *e->times);

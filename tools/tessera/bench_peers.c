@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "../../bench/peers/cusparse.h"
@@ -271,6 +272,12 @@ static bool time_cusparse(const bench_peers *peers, bench_variant *variant, int 
     if (status != TESS_OK)
         snprintf(variant->refused, sizeof variant->refused, "%s", tess_ctx_error(peers->ctx));
     return status == TESS_OK;
+}
+
+void bench_let_sleep(void)
+{
+    const struct timespec spinning = {.tv_nsec = 40 * 1000 * 1000};
+    nanosleep(&spinning, NULL);
 }
 
 bool bench_variant_time(const bench_peers *peers, bench_variant *variant, int reps, double *seconds,
