@@ -28,7 +28,7 @@ const test_mutant test_mutants[] = {
 
     {"sliced_dot_intact", "sliced_dot", "", 3, ""},
     {"sliced_dot_barrier", "sliced_dot", "", 3, "/scratch.threadIdx.x. = mine/,+1" LOSE_BARRIER},
-    {"sliced_dot_half", "sliced_dot", "", 3, "s/half > 0; half/half > 1; half/"},
+    {"sliced_dot_half", "sliced_dot", "", 3, "s/left > 1; left/left > 2; left/"},
 
     {"sliced_spmm_intact", "sliced_spmm", "", 3, ""},
     {"sliced_spmm_vector", "sliced_spmm", "", 3,
@@ -130,6 +130,9 @@ const test_mutant test_mutants[] = {
     {"multi_row_stride", "multi_row", "sort=1,Bx=2", 2, "s/REORDER ? BX \\* BY : BX/BX/"},
     {"multi_row_barrier", "multi_row", "sort=1,Bx=2", 2,
      "/sums.threadIdx.x. = sum/,+1" LOSE_BARRIER},
+    {"multi_row_dot_intact", "multi_row_dot", "sort=1,Bx=1", 3, ""},
+    {"multi_row_dot_w", "multi_row_dot", "sort=1,Bx=1", 3, "s/a.w\\[row\\]/a.w[inside]/"},
+    {"multi_row_dot_half", "multi_row_dot", "sort=1,Bx=1", 3, "s/left > 1; left/left > 2; left/"},
     {"multi_row_unordered_intact", "multi_row", "sort=1,reorder=0", 2, ""},
     {"multi_row_unordered_target", "multi_row", "sort=1,reorder=0", 2,
      "s/const int row = target_of(a, line)/const int row = line/"},

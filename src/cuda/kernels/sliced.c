@@ -225,11 +225,7 @@ static int launches_dot(const tess_cuda_problem *problem, const int *p,
     int64_t parts = 0;
     uint64_t dot_part = call->workspace + (uint64_t)layout->counts[SLICED_DOT_AT];
     int count = products(problem, p, layout, call, dot_part, &parts, out);
-    tess_cuda_launch *run = tess_cuda_launch_start(&out[count++], "sliced_dot", 1, 1024);
-    run->adds_sums = true;
-    TESS_CUDA_POINTERS(run, dot_part);
-    TESS_CUDA_INTEGERS(run, parts);
-    TESS_CUDA_POINTERS(run, call->dot);
+    tess_cuda_launch_dot_sum(call, dot_part, parts, &out[count++]);
     return count;
 }
 
@@ -256,6 +252,7 @@ const tess_cuda_kernel tess_cuda_kernel_sliced_dot = {
     .source = "sliced.cu",
     .format = "sliced",
     .op = TESS_CUDA_SPMV_DOT,
+    .product = "sliced",
     .preferred = true,
     .by_fields = by_fields,
     .params = tess_sliced_params,

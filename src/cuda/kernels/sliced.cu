@@ -20,7 +20,7 @@
  * One launch per panel of columns: the first has the caller's beta, the others beta = 1. The last
  * launch visits all rows, so that it can form w*y.
  *
- * Afterwards sliced_sum adds the segments of cut rows, and sliced_dot the partial sums of w*y. */
+ * Afterwards sliced_sum adds the segments of cut rows, and dot_sum the partial sums of w*y. */
 #include "common.cuh"
 
 #define ROWS (THREADS / PER_ROW) /* scalar rows per thread block */
@@ -126,3 +126,6 @@ KERNEL(sliced, sliced_args, THREADS, 1)
 }
 
 #include "sliced_sum.cuh"
+#if DOT
+#include "dot_sum.cuh"
+#endif

@@ -1,4 +1,3 @@
-/* The second half of sliced.cu: sums of cut rows, and of the thread blocks' parts of w*y. */
 /* Sums of the segments of cut rows, in a fixed order.
  *   the first `cut_long` rows  have many segments: a thread block per row. Thread (i, q) adds every
  *                              SUM_PARTS-th segment of scalar row i. Then the parts are added
@@ -88,25 +87,3 @@ KERNEL(sliced_sum, sliced_sum_args, SUM_THREADS, 1)
     (void)product;
 #endif
 }
-
-#if DOT
-/* One thread block adds the partial sums of all others, in a fixed order. */
-#define DOT_THREADS 1024
-
-typedef struct sliced_dot_args {
-    const double *dot_part;
-    long long parts;
-    double *dot;
-} sliced_dot_args;
-
-KERNEL(sliced_dot, sliced_dot_args, DOT_THREADS, 1)
-{
-    SHARED(double, scratch, DOT_THREADS);
-    double sum = 0;
-    for (long long i = threadIdx.x; i < a.parts; i += DOT_THREADS)
-        sum += a.dot_part[i];
-    sum = block_sum(sum, scratch, DOT_THREADS);
-    if (threadIdx.x == 0)
-        *a.dot = sum;
-}
-#endif

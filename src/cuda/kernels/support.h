@@ -100,6 +100,17 @@ static inline void tess_cuda_add_args(tess_cuda_launch *launch, const void *args
 #define TESS_CUDA_INTEGERS(launch, ...) TESS_CUDA_ADD(launch, int64_t, __VA_ARGS__)
 #define TESS_CUDA_NUMBERS(launch, ...) TESS_CUDA_ADD(launch, double, __VA_ARGS__)
 
+/* The launch of dot_sum.cuh: adds the partial sums at dot_part. */
+static inline void tess_cuda_launch_dot_sum(const tess_cuda_call *call, uint64_t dot_part,
+                                            int64_t parts, tess_cuda_launch *out)
+{
+    tess_cuda_launch *run = tess_cuda_launch_start(out, "dot_sum", 1, 1024);
+    run->adds_sums = true;
+    TESS_CUDA_POINTERS(run, dot_part);
+    TESS_CUDA_INTEGERS(run, parts);
+    TESS_CUDA_POINTERS(run, call->dot);
+}
+
 /* Appends alpha and beta, in the width that scalar.cuh's `factor` has for the problem's type. */
 static inline void tess_cuda_add_factors(tess_cuda_launch *launch, const tess_cuda_problem *problem,
                                          const tess_cuda_call *call)

@@ -138,7 +138,8 @@ static const tess_cuda_kernel *companion(const tess_cuda_plan *p, tess_cuda_op o
     p->kernel->layout_name(&plain, p->params, wanted, sizeof wanted);
     for (int i = 0; i < tess_cuda_kernel_count; i++) {
         const tess_cuda_kernel *kernel = tess_cuda_kernels[i];
-        if (kernel->op != op || strcmp(kernel->format, p->kernel->format) != 0)
+        if (kernel->op != op || strcmp(kernel->format, p->kernel->format) != 0 ||
+            (kernel->product && strcmp(kernel->product, p->kernel->name) != 0))
             continue;
         /* Parameters of the same name carry over. */
         kernel->guess(problem, params);

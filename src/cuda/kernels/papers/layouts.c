@@ -148,6 +148,7 @@ static tess_status create_interleaved(tess_ctx *ctx, const tess_matrix *A, const
                          tess_type_size(A->type));
     layout->values = INTERLEAVED_VALUES;
     layout->counts[INTERLEAVED_GROUPS] = I->groups;
+    layout->workspace = sizeof(double) * (size_t)I->groups; /* partial sums of a dot product */
     layout->format = I;
     return TESS_OK;
 }

@@ -143,7 +143,8 @@ static void guess(const tess_cuda_problem *problem, int *p)
         p[THREADS] *= 2;
 }
 
-static void write_defines(const tess_cuda_problem *problem, mapping m, char *text, size_t size)
+static void write_defines(const tess_cuda_problem *problem, mapping m, bool dot, char *text,
+                          size_t size)
 {
     int tree = 1;
     while (2 * tree < m.bx * m.piece)
@@ -151,10 +152,10 @@ static void write_defines(const tess_cuda_problem *problem, mapping m, char *tex
     tess_cuda_scalar_defines(problem->type, problem->conjugate, text, size);
     tess_append(text, size,
                 " -DBH=%d -DBW=%d -DRAGGED=%d -DTHREADS=%d -DUNIT=%d -DBX=%d -DBY=%d "
-                "-DPIECE=%d -DTREE=%d -DDEPTH=%d -DREORDER=%d -DTARGETS=%d -DHINT=1",
+                "-DPIECE=%d -DTREE=%d -DDEPTH=%d -DREORDER=%d -DTARGETS=%d -DDOT=%d -DHINT=1",
                 (int)problem->block_height, (int)problem->block_width,
                 problem->cols % problem->block_width != 0, m.threads, m.unit, m.bx, m.by, m.piece,
-                m.bx * m.piece > 1 ? tree : 0, m.depth, m.reorder, m.reorder || m.sort);
+                m.bx * m.piece > 1 ? tree : 0, m.depth, m.reorder, m.reorder || m.sort, dot);
 }
 
 static void write_layout_name(mapping m, char *text, size_t size)
@@ -165,15 +166,17 @@ static void write_layout_name(mapping m, char *text, size_t size)
         snprintf(text, size, "%s", m.sort ? "by_length" : "bsr");
 }
 
+/* `dot`: the partial sums are left in the workspace, which only the layout `interleaved` has. */
 static int write_launches(const tess_cuda_problem *problem, mapping m,
-                          const tess_cuda_layout *layout, const tess_cuda_call *call,
+                          const tess_cuda_layout *layout, const tess_cuda_call *call, bool dot,
                           tess_cuda_launch *out)
 {
     if (problem->rows == 0)
         return 0;
     int64_t groups =
         m.reorder ? layout->counts[INTERLEAVED_GROUPS] : tess_ceil_div(problem->block_rows, m.by);
-    tess_cuda_launch *run = tess_cuda_launch_start(out, "mapped", groups, m.threads);
+    tess_cuda_launch *run = tess_cuda_launch_start(&out[0], "mapped", groups, m.threads);
+    run->waits = true;
     if (m.reorder)
         tess_cuda_add_args(run, call->arrays, INTERLEAVED_VALUES + 1);
     else
@@ -183,7 +186,11 @@ static int write_launches(const tess_cuda_problem *problem, mapping m,
     TESS_CUDA_POINTERS(run, call->x, call->y);
     TESS_CUDA_INTEGERS(run, problem->rows, problem->cols);
     tess_cuda_add_factors(run, problem, call);
-    return 1;
+    TESS_CUDA_POINTERS(run, call->w, dot ? call->workspace : 0);
+    if (!dot)
+        return 1;
+    tess_cuda_launch_dot_sum(call, call->workspace, groups, &out[1]);
+    return 2;
 }
 
 #define FAMILY block_row

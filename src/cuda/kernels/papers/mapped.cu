@@ -21,6 +21,7 @@
  *
  * Macros: BH, BW, RAGGED; THREADS, UNIT, BX, BY, PIECE; TREE: the largest power of two below
  * COLUMNS; DEPTH: steps in flight; REORDER; TARGETS: lines are not the block rows in order.
+ * DOT also sums w*y over the thread block's rows; real scalars only. dot_sum adds these sums.
  */
 #include "common.cuh"
 
@@ -38,7 +39,13 @@ typedef struct mapped_args {
     scalar *y;
     long long rows, cols;
     factor alpha, beta;
+    const scalar *w;  /* DOT */
+    double *dot_part; /* DOT: one number per thread block */
 } mapped_args;
+
+#if DOT
+#include "dot_sum.cuh"
+#endif
 
 DEVICE scalar element_x(const mapped_args *a, int column, int j)
 {
@@ -121,6 +128,12 @@ KERNEL(mapped, mapped_args, THREADS, 1)
     const int line = (int)threadIdx.x / UNIT, inside = (int)threadIdx.x % UNIT;
     const bool active = line < BY && inside < COLUMNS * BH;
     scalar sum = ZERO;
+#if DOT
+    SHARED(double, scratch, THREADS);
+    double product = 0;
+#endif
+    WAIT_FOR_LAST();
+    LET_NEXT_START();
     if (active) {
         const policy p = stream_policy();
         const int r = inside % BH, c = inside / BH % PIECE, which = inside / (BH * PIECE);
@@ -141,7 +154,17 @@ KERNEL(mapped, mapped_args, THREADS, 1)
     if (active && inside < BH) {
         const int target = target_of(&a, line);
         const long long row = (long long)target * BH + inside;
-        if (target >= 0 && row < a.rows)
-            a.y[row] = scaled(a.alpha, sums[threadIdx.x], a.beta, a.y, row);
+        if (target >= 0 && row < a.rows) {
+            const scalar result = scaled(a.alpha, sums[threadIdx.x], a.beta, a.y, row);
+            a.y[row] = result;
+#if DOT
+            product = (double)result * (double)(a.w ? a.w[row] : result);
+#endif
+        }
     }
+#if DOT
+    product = block_sum(product, scratch, THREADS);
+    if (threadIdx.x == 0)
+        a.dot_part[blockIdx.x] = product;
+#endif
 }
