@@ -84,7 +84,8 @@ static tess_status read_shares(tess_space *space, const tess_unit_list *list, in
 }
 
 /* Corrects for what the clocks between the units added, the same for every launch. Without them the
- * iteration took `whole` seconds. */
+ * iteration took `whole` seconds. No share becomes negative, and the preconditioner's is the sum of
+ * its levels'. */
 static void correct_shares(tess_cuda_space *state, double whole)
 {
     double launches = 0;
@@ -97,6 +98,9 @@ static void correct_shares(tess_cuda_space *state, double whole)
         state->share[i] =
             fmax(0, state->share[i] * state->iteration_seconds - added * state->launches[i]) /
             whole;
+    state->share[TESS_TIME_PC] = 0;
+    for (int i = TESS_TIME_LEVEL; i < TESS_TIMES; i++)
+        state->share[TESS_TIME_PC] += state->share[i];
     state->iteration_seconds = whole;
 }
 
