@@ -236,9 +236,9 @@ static bool takes_twice(const tess_cuda_problem *problem, const int *p)
 
 /* Gives rows several threads where they are too few for the device. Thread blocks of wide blocks'
  * rows have at most 256 threads, as multiprocessors share few larger ones unevenly (16 threads per
- * row: 6 of 6 cases 4 to 27 % faster than with 512). A cache answers sooner, so that fewer loads
- * are in flight. Returns whether rows now have more threads than half of what multiprocessors hold:
- * takes_twice has then chosen the rounds, and the rules that follow do not apply. */
+ * row: 6 of 6 cases 4 to 27 % faster than with 512). A cache answers sooner, so that at most 64
+ * bytes are in flight (16 matrices: with more 0 to 25 % slower). Returns whether takes_twice has
+ * chosen the rounds: rows have more threads than half of what multiprocessors hold. */
 static bool guess_few_rows(const tess_cuda_problem *problem, int *p)
 {
     int before = p[TPR], real = (int)tess_type_size(problem->type);
@@ -256,8 +256,9 @@ static bool guess_few_rows(const tess_cuda_problem *problem, int *p)
     }
     int group = tess_sliced_blocks(problem, p), bytes = group * problem->block_width * real;
     bool cached = tess_cuda_fits_cache(problem, 0.8); /* an H200 keeps 50 MB of its 63 */
-    while (p[TPR] > before && !tess_sliced_is_wide(problem) && p[DEPTH] > 1 &&
-           ((cached && bytes * p[DEPTH] > 64) || 3 * p[DEPTH] * p[TPR] * group > mean_row(problem)))
+    while (!tess_sliced_is_wide(problem) && p[DEPTH] > 1 &&
+           ((cached && bytes * p[DEPTH] > 64) ||
+            (p[TPR] > before && 3 * p[DEPTH] * p[TPR] * group > mean_row(problem))))
         p[DEPTH] /= 2;
     return p[TPR] > before && problem->rows * p[TPR] > half_of_device(problem);
 }
