@@ -266,22 +266,19 @@ static bool guess_few_rows(const tess_cuda_problem *problem, int *p)
 /* Makes one round of one to two, and returns whether it did. The second round leaves most of the
  * device idle while it waits for loads. With half the loads in flight, or else half the threads,
  * all thread blocks run at once (27 points: b = 32, f64, 323 MB, 1.6 rounds 82.1 us, one 78.5;
- * b = 19, f32, 1.04 rounds 92.6 us, one 88.4). Left as they are: sorted rows, which end one after
- * the other, and two threads per row in L2 (dw8192, b = 16, f32: 1.7 rounds 12.7 us, one
- * >= 13.8). */
+ * b = 19, f32, 1.04 rounds 92.6 us, one 88.4; dw8192, b = 16, f32, in L2: 1.7 rounds 12.6 us, one
+ * 11.4). Sorted rows are left as they are, since they end one after the other. */
 static bool guess_one_round(const tess_cuda_problem *problem, int *p)
 {
     static const int halved[] = {DEPTH, TPR};
     const double before = rounds(problem, p);
-    const bool cached = tess_cuda_fits_cache(problem, 0.8);
     if (p[SIGMA] > 1 || before <= 1 || before >= 2)
         return false;
     for (int i = 0; i < 2; i++) {
         int fewer[COUNT];
         memcpy(fewer, p, sizeof fewer);
         fewer[halved[i]] /= 2;
-        const bool few = fewer[halved[i]] < (halved[i] == TPR && cached ? 2 : 1);
-        if (few || !tess_sliced_fits(problem, fewer) || rounds(problem, fewer) > 1)
+        if (fewer[halved[i]] < 1 || !tess_sliced_fits(problem, fewer) || rounds(problem, fewer) > 1)
             continue;
         memcpy(p, fewer, sizeof fewer);
         return true;
