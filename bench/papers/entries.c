@@ -229,6 +229,17 @@ static bool has_threads(const entry *E)
     return E->cblas || (E->variant && E->variant->peer);
 }
 
+/* Runs it for some milliseconds, so that threads, clocks and caches are as in a long run. */
+static tess_status wake(trial *T, entry *E)
+{
+    const double start = tess_seconds();
+    double seconds;
+    do
+        TESS_TRY(entries_time(T, E, &seconds));
+    while (tess_seconds() - start < 5e-3);
+    return TESS_OK;
+}
+
 tess_status entries_measure(trial *T)
 {
     bool spinning = false;
@@ -238,10 +249,13 @@ tess_status entries_measure(trial *T)
             double seconds = 0;
             if (E->refused[0])
                 continue;
-            if (spinning || has_threads(E))
+            const bool paused = spinning || has_threads(E);
+            if (paused)
                 bench_let_sleep();
             spinning = has_threads(E);
             bench_poison(T->ctx, T->y, (size_t)T->A->rows * tess_type_size(T->A->type));
+            if (paused)
+                TESS_TRY(refused(T, E, wake(T, E)));
             TESS_TRY(refused(T, E, entries_time(T, E, &seconds)));
             if (round < 0)
                 E->error = fetch(T, E) ? bench_error(&T->truth, T->y) : 2 * BENCH_ERROR_MAX;
