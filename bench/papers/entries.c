@@ -249,7 +249,7 @@ tess_status entries_measure(trial *T)
     bool spinning = false;
     for (int round = -1; round < ROUNDS; round++) {
         for (int i = 0; i < T->count; i++) {
-            entry *E = &T->entries[i];
+            entry *E = &T->entries[(i + tess_max(round, 0)) % T->count]; /* another is first */
             double seconds = 0;
             if (E->refused[0])
                 continue;
