@@ -4,6 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Seconds: a turn on a host, and how long threads that slept take to run as before. */
+static const double TURN = 4e-3, WAKING = 40e-3;
+
 const tess_product entries_spmv = {
     .kind = TESS_PRODUCT_SPMV, .k = 1, .effort = TESS_EFFORT_ESTIMATE};
 
@@ -229,18 +232,18 @@ static bool has_threads(const entry *E)
     return E->cblas || (E->variant && E->variant->peer);
 }
 
-/* The median of the times in some milliseconds: short products of a host vary from one to the next.
- */
-static tess_status take_turn(trial *T, entry *E, double *seconds)
+/* The median of the times within so many seconds, on a host, where short products vary from one to
+ * the next. */
+static tess_status take_turn(trial *T, entry *E, double within, double *seconds)
 {
     enum { TURNS = 64 };
     const double start = tess_seconds();
     double times[TURNS];
     int turns = 0;
     do
-        TESS_TRY(entries_time(T, E, &times[turns]));
-    while (++turns < TURNS && !T->cuda && tess_seconds() - start < 4e-3);
-    *seconds = tess_median(times, turns);
+        TESS_TRY(entries_time(T, E, &times[turns++ % TURNS]));
+    while (!T->cuda && tess_seconds() - start < within);
+    *seconds = tess_median(times, turns < TURNS ? turns : TURNS);
     return TESS_OK;
 }
 
@@ -258,9 +261,9 @@ tess_status entries_measure(trial *T)
                 bench_let_sleep();
             spinning = has_threads(E);
             bench_poison(T->ctx, T->y, (size_t)T->A->rows * tess_type_size(T->A->type));
-            if (paused) /* threads wake up, and clocks rise */
-                TESS_TRY(refused(T, E, take_turn(T, E, &seconds)));
-            TESS_TRY(refused(T, E, take_turn(T, E, &seconds)));
+            if (paused) /* until threads are awake, on processors of their own, and clocks high */
+                TESS_TRY(refused(T, E, take_turn(T, E, WAKING, &seconds)));
+            TESS_TRY(refused(T, E, take_turn(T, E, TURN, &seconds)));
             if (round < 0)
                 E->error = fetch(T, E) ? bench_error(&T->truth, T->y) : 2 * BENCH_ERROR_MAX;
             else
