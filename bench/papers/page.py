@@ -185,6 +185,7 @@ def section(figure, name, document, files):
     missing = measured["asked"] - len(cases)
     text = f"### {document['machine']}\n\n`bench/papers/run.py {figure.name} --device {measured['device']}{options}`, {unit}. {when(figure, measured)}"
     text += " A quick run: fewer sizes or matrices." if measured["quick"] else ""
+    text += f" **{measured['note']}**" if "note" in measured else ""
     text += f" {missing} of {measured['asked']} cases found no time." if missing > 0 else ""
     text += f"\n\n![{figure.title}]({plot(figure.name, picture(figure, table, unit))})\n\n" + factors_text(figure, table)
     text += tuned_text(cases) + shapes_text(cases)

@@ -180,9 +180,7 @@ static void thread_blocks_fill_rounds_and_long_rows_have_two_threads(void **stat
 }
 
 /* A matrix nearly as large as L2 comes from memory and needs as many loads in flight as a larger
- * one (68 x 17 x 4 grid of 27 points, b = 8, 50.7 MB: 11 % slower with half of the loads). In L2 at
- * most 64 bytes are in flight. The expected parameters were within 2 % of the fastest measured on
- * an H200. */
+ * one (68 x 17 x 4 grid of 27 points, b = 8, 50.7 MB: 11 % slower with half of the loads). */
 static void loads_in_flight_are_fewer_only_where_the_cache_keeps_the_matrix(void **state)
 {
     (void)state;
@@ -193,24 +191,6 @@ static void loads_in_flight_are_fewer_only_where_the_cache_keeps_the_matrix(void
     assert_int_equal(guessed("sliced", &problem, "depth"), 2);
     problem.blocks = 80000; /* 41 MB */
     assert_int_equal(guessed("sliced", &problem, "depth"), 1);
-    static const struct {
-        int64_t n;
-        int32_t b;
-        tess_type type;
-        int depth;
-    } cached[] = {{30, 5, TESS_F64, 1},  {22, 8, TESS_F64, 1}, {24, 11, TESS_F32, 1},
-                  {18, 15, TESS_F32, 1}, {36, 3, TESS_F64, 2}, /* two blocks are 48 bytes */
-                  {30, 9, TESS_F32, 2}};                       /* 62 MB */
-    for (size_t i = 0; i < sizeof cached / sizeof *cached; i++) {
-        problem = cube(cached[i].n, cached[i].b, 7, cached[i].type);
-        assert_int_equal(guessed("sliced", &problem, "depth"), cached[i].depth);
-        assert_int_equal(guessed("sliced", &problem, "tpr"), 1);
-    }
-    problem = problem_of(8192, 16, 5, 0); /* dw8192: with two threads per row 1.7 rounds */
-    problem.type = TESS_F32;
-    problem.longest_row = 8;
-    assert_int_equal(guessed("sliced", &problem, "depth"), 1);
-    assert_int_equal(guessed("sliced", &problem, "tpr"), 1);
 }
 
 /* A few hundred long rows have a thread block on every multiprocessor, or thread blocks of 16 rows.
