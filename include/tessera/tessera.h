@@ -501,7 +501,7 @@ typedef struct tess_regrouping {
 
 /* Looks for fields, and for groups of up to 16 rows with nearly the same columns. Counts the blocks
  * of each regrouping found and takes the cheapest. A regrouping pays where its product moves at
- * least 5 % fewer bytes than with 1 x 1 blocks. Takes less than half a second of processor time per
+ * least 5 % fewer bytes than with 1 x 1 blocks. Takes less than a second of processor time per
  * million entries. Nothing is found in a matrix that is not square. */
 TESS_API tess_status tess_detect_regrouping(tess_ctx *ctx, const tess_matrix *A,
                                             const tess_detect_options *options,

@@ -19,6 +19,8 @@ enum { COUNTED = 4 };
 /* If fields move at most this many times the bytes of full blocks of the largest size, they are
  * taken and no groups of similar rows are sought: finding them takes far longer. */
 #define LITTLE_TO_GAIN 1.06
+/* Groups whose blocks are as full as this are left as they are. */
+#define NEARLY_FULL 0.95
 /* The share of the rows that must be in whole groups before the blocks of a size are counted. */
 #define WORTH_COUNTING 0.6
 
@@ -167,16 +169,13 @@ static int guess_sizes(const search *S, const tess_similar *similar, int32_t *si
     return pick_sizes(bytes, sizes);
 }
 
-static tess_status try_similar(search *S)
+/* Groups rows alike into groups of these sizes, and counts the blocks. */
+static tess_status try_sizes(search *S, const tess_similar *similar, const int32_t *sizes,
+                             int count)
 {
-    tess_similar *similar;
     tess_similar_pairs pairs = {0};
-    int32_t sizes[COUNTED];
+    tess_status status = TESS_OK;
     int64_t grouped;
-    TESS_TRY(TESS_ALLOC(S->ctx, S->P.rows, &similar));
-    tess_status status;
-    TESS_TRY_CLEAN(tess_find_similar(S->ctx, &S->P, similar));
-    const int count = guess_sizes(S, similar, sizes);
     if (count > 0)
         TESS_TRY_CLEAN(tess_sort_similar(S->ctx, similar, S->P.rows, &pairs));
     for (int i = 0; i < count; i++) {
@@ -187,7 +186,34 @@ static tess_status try_similar(search *S)
             try_order(S, sizes[i], 0);
     }
 cleanup:
-    TESS_FREE(S->ctx, pairs.pair, similar);
+    tess_free(S->ctx, pairs.pair);
+    return status;
+}
+
+/* Groups the rows once more, compared by the groups of their columns. A row may be more like rows
+ * of a neighbouring node than like its own node's, of which it lacks some couplings; but it is
+ * coupled with the same nodes. */
+static tess_status refine(search *S, tess_similar *similar)
+{
+    const int32_t b = S->best.block;
+    for (int64_t i = 0; i < S->P.rows; i++)
+        S->group_of[S->best_order[i]] = (int32_t)(i / b);
+    TESS_TRY(tess_find_similar(S->ctx, &S->P, S->group_of, similar));
+    return try_sizes(S, similar, &b, 1);
+}
+
+static tess_status try_similar(search *S)
+{
+    tess_similar *similar;
+    int32_t sizes[COUNTED];
+    TESS_TRY(TESS_ALLOC(S->ctx, S->P.rows, &similar));
+    tess_status status;
+    TESS_TRY_CLEAN(tess_find_similar(S->ctx, &S->P, NULL, similar));
+    TESS_TRY_CLEAN(try_sizes(S, similar, sizes, guess_sizes(S, similar, sizes)));
+    if (S->best.block > 1 && S->best.fields == 0 && S->best.density < NEARLY_FULL)
+        TESS_TRY_CLEAN(refine(S, similar));
+cleanup:
+    tess_free(S->ctx, similar);
     return status;
 }
 

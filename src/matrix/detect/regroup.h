@@ -22,8 +22,11 @@ typedef struct tess_similar {
 } tess_similar;
 
 /* Fills similar[P->rows]. P is square and has sorted columns. Nearly equal rows are sought among a
- * row's columns: if diagonals are stored, each of two such rows has the other's column. */
-tess_status tess_find_similar(tess_ctx *ctx, const tess_pattern *P, tess_similar *similar);
+ * row's columns: if diagonals are stored, each of two such rows has the other's column. Rows are
+ * compared by the groups of their columns: columns j with the same group_of[j] are one. NULL: each
+ * column is one. */
+tess_status tess_find_similar(tess_ctx *ctx, const tess_pattern *P, const int32_t *group_of,
+                              tess_similar *similar);
 
 /* All pairs of a row and a row of its list, the most alike pairs first. */
 typedef struct tess_similar_pairs {

@@ -26,7 +26,9 @@ typedef struct hashed_row {
 } hashed_row;
 
 typedef struct search {
-    const tess_pattern *P, *T; /* T: the transpose, where it differs; else NULL */
+    const tess_pattern *P;
+    const tess_pattern *Q; /* by which rows are compared: P, or its columns by groups */
+    const tess_pattern *T; /* the same of the transpose, where it differs; else NULL */
     signature *signatures;
     hashed_row *by_hash; /* sorted */
     tess_similar *similar;
@@ -39,8 +41,8 @@ static void sign_rows(void *arg, tess_range rows)
         signature *s = &S->signatures[i];
         memset(s, 0xff, sizeof *s);
         S->by_hash[i] = (hashed_row){0, i};
-        for (int64_t k = S->P->row_offsets[i]; k < S->P->row_offsets[i + 1]; k++) {
-            const uint64_t hash = tess_random_u64(1, (uint64_t)S->P->columns[k]);
+        for (int64_t k = S->Q->row_offsets[i]; k < S->Q->row_offsets[i + 1]; k++) {
+            const uint64_t hash = tess_random_u64(1, (uint64_t)S->Q->columns[k]);
             uint16_t *bin = &s->bin[hash >> 60], value = (uint16_t)(hash >> 40);
             S->by_hash[i].hash += hash;
             *bin = value < *bin ? value : *bin;
@@ -142,7 +144,7 @@ static void find_for_row(const search *S, int64_t i)
         const int bins = k < KEPT ? agree[k] : bins_agreeing(&S->signatures[i], &S->signatures[j]);
         if (j == i || bins < least || is_listed(list, j))
             continue;
-        int score = tess_rows_alike(P, i, j);
+        int score = tess_rows_alike(S->Q, i, j);
         if (S->T && score >= ALIKE_LEAST)
             score = (score + tess_rows_alike(S->T, i, j)) / 2;
         if (score >= ALIKE_LEAST)
@@ -173,7 +175,7 @@ static void list_equal_rows(const search *S)
             }
             for (int64_t k = 1; k <= TESS_SIMILAR && k < last - first; k++) {
                 const int64_t j = S->by_hash[first + (i - first + k) % (last - first)].row;
-                int score = tess_rows_alike(S->P, S->by_hash[i].row, j);
+                int score = tess_rows_alike(S->Q, S->by_hash[i].row, j);
                 if (S->T && score > 0)
                     score = (score + tess_rows_alike(S->T, S->by_hash[i].row, j)) / 2;
                 if (score >= ALIKE_LEAST)
@@ -210,44 +212,109 @@ static tess_status transpose(tess_ctx *ctx, const tess_pattern *P, tess_pattern 
     return TESS_OK;
 }
 
-/* Finds whether the pattern is symmetric: it compares the hash of row i, a sum over its columns,
- * with the hash of column i, a sum over its rows. S->by_hash has the rows' hashes and is not sorted
- * yet. */
-static tess_status is_symmetric(tess_ctx *ctx, const search *S, bool *symmetric)
+/* Finds whether the pattern is symmetric: a hash of row i, a sum over its columns, is compared with
+ * the hash of column i, a sum over its rows. */
+static tess_status is_symmetric(tess_ctx *ctx, const tess_pattern *P, bool *symmetric)
 {
-    const tess_pattern *P = S->P;
-    uint64_t *by_column;
-    TESS_TRY(TESS_CALLOC(ctx, P->cols, &by_column));
+    uint64_t *difference;
+    TESS_TRY(TESS_CALLOC(ctx, P->cols, &difference));
     for (int64_t i = 0; i < P->rows; i++) {
         const uint64_t hash = tess_random_u64(1, (uint64_t)i);
-        for (int64_t k = P->row_offsets[i]; k < P->row_offsets[i + 1]; k++)
-            by_column[P->columns[k]] += hash;
+        for (int64_t k = P->row_offsets[i]; k < P->row_offsets[i + 1]; k++) {
+            difference[P->columns[k]] += hash;
+            difference[i] -= tess_random_u64(1, (uint64_t)P->columns[k]);
+        }
     }
     *symmetric = true;
     for (int64_t i = 0; i < P->rows && *symmetric; i++)
-        *symmetric = by_column[i] == S->by_hash[i].hash;
-    tess_free(ctx, by_column);
+        *symmetric = difference[i] == 0;
+    tess_free(ctx, difference);
     return TESS_OK;
 }
 
-tess_status tess_find_similar(tess_ctx *ctx, const tess_pattern *P, tess_similar *similar)
+/* ---- Columns by groups ---- */
+
+typedef struct grouping {
+    const tess_pattern *P;
+    const int32_t *group_of;
+    tess_pattern *Q;
+} grouping;
+
+static int compare_groups(const void *a, const void *b)
+{
+    const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Writes each row's groups, sorted and each once, to where its columns are in P, and their number
+ * to row_offsets[i + 1]. */
+static void group_rows(void *arg, tess_range rows)
+{
+    const grouping *job = arg;
+    for (int64_t i = rows.first; i < rows.last; i++) {
+        const int64_t first = job->P->row_offsets[i], count = job->P->row_offsets[i + 1] - first;
+        int32_t *groups = job->Q->columns + first;
+        int64_t kept = 0;
+        for (int64_t k = 0; k < count; k++)
+            groups[k] = job->group_of[job->P->columns[first + k]];
+        qsort(groups, (size_t)count, sizeof *groups, compare_groups);
+        for (int64_t k = 0; k < count; k++)
+            if (k == 0 || groups[k] != groups[k - 1])
+                groups[kept++] = groups[k];
+        job->Q->row_offsets[i + 1] = kept;
+    }
+}
+
+/* Q = P with groups for columns. */
+static tess_status group_columns(tess_ctx *ctx, const tess_pattern *P, const int32_t *group_of,
+                                 tess_pattern *Q)
+{
+    *Q = (tess_pattern){.height = 1, .width = 1, .rows = P->rows, .cols = P->cols};
+    TESS_TRY(TESS_CALLOC(ctx, P->rows + 1, &Q->row_offsets));
+    TESS_TRY(TESS_ALLOC(ctx, P->entries, &Q->columns));
+    tess_for_rows(ctx, P->row_offsets, P->rows, group_rows, &(grouping){P, group_of, Q});
+    tess_counts_to_offsets(Q->row_offsets, Q->rows);
+    for (int64_t i = 0; i < P->rows; i++)
+        memmove(Q->columns + Q->row_offsets[i], Q->columns + P->row_offsets[i],
+                (size_t)(Q->row_offsets[i + 1] - Q->row_offsets[i]) * sizeof *Q->columns);
+    Q->entries = Q->row_offsets[Q->rows];
+    return TESS_OK;
+}
+
+/* Makes the patterns by which rows are compared. */
+static tess_status make_compared(tess_ctx *ctx, const int32_t *group_of, search *S, tess_pattern *Q,
+                                 tess_pattern *T, tess_pattern *grouped_T)
+{
+    bool symmetric;
+    TESS_TRY(is_symmetric(ctx, S->P, &symmetric));
+    if (!symmetric)
+        TESS_TRY(transpose(ctx, S->P, T));
+    if (group_of)
+        TESS_TRY(group_columns(ctx, S->P, group_of, Q));
+    if (group_of && !symmetric)
+        TESS_TRY(group_columns(ctx, T, group_of, grouped_T));
+    S->Q = group_of ? Q : S->P;
+    S->T = symmetric ? NULL : group_of ? grouped_T : T;
+    return TESS_OK;
+}
+
+tess_status tess_find_similar(tess_ctx *ctx, const tess_pattern *P, const int32_t *group_of,
+                              tess_similar *similar)
 {
     search S = {.P = P, .similar = similar};
-    tess_pattern T = {0};
-    bool symmetric;
+    tess_pattern Q = {0}, T = {0}, grouped_T = {0};
     tess_status status;
+    TESS_TRY_CLEAN(make_compared(ctx, group_of, &S, &Q, &T, &grouped_T));
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, P->rows, &S.signatures));
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, P->rows, &S.by_hash));
     tess_for_rows(ctx, P->row_offsets, P->rows, sign_rows, &S);
-    TESS_TRY_CLEAN(is_symmetric(ctx, &S, &symmetric));
-    if (!symmetric)
-        TESS_TRY_CLEAN(transpose(ctx, P, &T));
-    S.T = symmetric ? NULL : &T;
     qsort(S.by_hash, (size_t)P->rows, sizeof *S.by_hash, compare_hashes);
     list_equal_rows(&S);
     tess_for_rows(ctx, P->row_offsets, P->rows, find_rows, &S);
 cleanup:
+    tess_pattern_clear(ctx, &Q);
     tess_pattern_clear(ctx, &T);
+    tess_pattern_clear(ctx, &grouped_T);
     TESS_FREE(ctx, S.by_hash, S.signatures);
     return status;
 }
