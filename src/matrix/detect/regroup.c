@@ -70,12 +70,18 @@ static int64_t count_groups(const void *arg, tess_range groups)
     return found;
 }
 
+/* Numbers the groups: b unknowns each, in the given order. */
+static void number_groups(int64_t rows, const int64_t *order, int32_t b, int32_t *group_of)
+{
+    for (int64_t i = 0; i < rows; i++)
+        group_of[order[i]] = (int32_t)(i / b);
+}
+
 /* The number of b x b blocks of P in the given order. group_of is scratch of P->rows elements. */
 static int64_t count_regrouped(tess_ctx *ctx, const tess_pattern *P, const int64_t *order,
                                int32_t b, int32_t *group_of, tess_marks *marks)
 {
-    for (int64_t i = 0; i < P->rows; i++)
-        group_of[order[i]] = (int32_t)(i / b);
+    number_groups(P->rows, order, b, group_of);
     return tess_reduce(ctx, tess_ceil_div(P->rows, b), TESS_SUM, count_groups,
                        &(struct count_groups){P, order, group_of, marks, b});
 }
@@ -193,26 +199,28 @@ cleanup:
 /* Groups the rows once more, compared by the groups of their columns. A row may be more like rows
  * of a neighbouring node than like its own node's, of which it lacks some couplings; but it is
  * coupled with the same nodes. */
-static tess_status refine(search *S, tess_similar *similar)
+static tess_status refine(search *S, const tess_pattern *T, tess_similar *similar)
 {
     const int32_t b = S->best.block;
-    for (int64_t i = 0; i < S->P.rows; i++)
-        S->group_of[S->best_order[i]] = (int32_t)(i / b);
-    TESS_TRY(tess_find_similar(S->ctx, &S->P, S->group_of, similar));
+    number_groups(S->P.rows, S->best_order, b, S->group_of);
+    TESS_TRY(tess_find_similar(S->ctx, &S->P, T, S->group_of, similar));
     return try_sizes(S, similar, &b, 1);
 }
 
 static tess_status try_similar(search *S)
 {
-    tess_similar *similar;
+    tess_similar *similar = NULL;
+    tess_pattern T;
     int32_t sizes[COUNTED];
-    TESS_TRY(TESS_ALLOC(S->ctx, S->P.rows, &similar));
     tess_status status;
-    TESS_TRY_CLEAN(tess_find_similar(S->ctx, &S->P, NULL, similar));
+    TESS_TRY_CLEAN(tess_transpose_of(S->ctx, &S->P, &T));
+    TESS_TRY_CLEAN(TESS_ALLOC(S->ctx, S->P.rows, &similar));
+    TESS_TRY_CLEAN(tess_find_similar(S->ctx, &S->P, &T, NULL, similar));
     TESS_TRY_CLEAN(try_sizes(S, similar, sizes, guess_sizes(S, similar, sizes)));
     if (S->best.block > 1 && S->best.fields == 0 && S->best.density < NEARLY_FULL)
-        TESS_TRY_CLEAN(refine(S, similar));
+        TESS_TRY_CLEAN(refine(S, &T, similar));
 cleanup:
+    tess_pattern_clear(S->ctx, &T);
     tess_free(S->ctx, similar);
     return status;
 }

@@ -24,9 +24,13 @@ typedef struct tess_similar {
 /* Fills similar[P->rows]. P is square and has sorted columns. Nearly equal rows are sought among a
  * row's columns: if diagonals are stored, each of two such rows has the other's column. Rows are
  * compared by the groups of their columns: columns j with the same group_of[j] are one. NULL: each
- * column is one. */
-tess_status tess_find_similar(tess_ctx *ctx, const tess_pattern *P, const int32_t *group_of,
-                              tess_similar *similar);
+ * column is one. T: of tess_transpose_of. */
+tess_status tess_find_similar(tess_ctx *ctx, const tess_pattern *P, const tess_pattern *T,
+                              const int32_t *group_of, tess_similar *similar);
+
+/* *T = P transposed, with sorted rows; empty where P is symmetric. P is square. The caller clears
+ * T, also after a failure. */
+tess_status tess_transpose_of(tess_ctx *ctx, const tess_pattern *P, tess_pattern *T);
 
 /* All pairs of a row and a row of its list, the most alike pairs first. */
 typedef struct tess_similar_pairs {

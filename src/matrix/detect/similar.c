@@ -232,6 +232,14 @@ static tess_status is_symmetric(tess_ctx *ctx, const tess_pattern *P, bool *symm
     return TESS_OK;
 }
 
+tess_status tess_transpose_of(tess_ctx *ctx, const tess_pattern *P, tess_pattern *T)
+{
+    bool symmetric;
+    *T = (tess_pattern){0};
+    TESS_TRY(is_symmetric(ctx, P, &symmetric));
+    return symmetric ? TESS_OK : transpose(ctx, P, T);
+}
+
 /* ---- Columns by groups ---- */
 
 typedef struct grouping {
@@ -281,30 +289,20 @@ static tess_status group_columns(tess_ctx *ctx, const tess_pattern *P, const int
     return TESS_OK;
 }
 
-/* Makes the patterns by which rows are compared. */
-static tess_status make_compared(tess_ctx *ctx, const int32_t *group_of, search *S, tess_pattern *Q,
-                                 tess_pattern *T, tess_pattern *grouped_T)
+tess_status tess_find_similar(tess_ctx *ctx, const tess_pattern *P, const tess_pattern *T,
+                              const int32_t *group_of, tess_similar *similar)
 {
-    bool symmetric;
-    TESS_TRY(is_symmetric(ctx, S->P, &symmetric));
-    if (!symmetric)
-        TESS_TRY(transpose(ctx, S->P, T));
-    if (group_of)
-        TESS_TRY(group_columns(ctx, S->P, group_of, Q));
-    if (group_of && !symmetric)
-        TESS_TRY(group_columns(ctx, T, group_of, grouped_T));
-    S->Q = group_of ? Q : S->P;
-    S->T = symmetric ? NULL : group_of ? grouped_T : T;
-    return TESS_OK;
-}
-
-tess_status tess_find_similar(tess_ctx *ctx, const tess_pattern *P, const int32_t *group_of,
-                              tess_similar *similar)
-{
-    search S = {.P = P, .similar = similar};
-    tess_pattern Q = {0}, T = {0}, grouped_T = {0};
-    tess_status status;
-    TESS_TRY_CLEAN(make_compared(ctx, group_of, &S, &Q, &T, &grouped_T));
+    const bool both = T->row_offsets != NULL;
+    tess_pattern grouped = {0}, grouped_T = {0};
+    search S = {.P = P, .Q = P, .T = both ? T : NULL, .similar = similar};
+    tess_status status = TESS_OK;
+    if (group_of) {
+        TESS_TRY_CLEAN(group_columns(ctx, P, group_of, &grouped));
+        if (both)
+            TESS_TRY_CLEAN(group_columns(ctx, T, group_of, &grouped_T));
+        S.Q = &grouped;
+        S.T = both ? &grouped_T : NULL;
+    }
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, P->rows, &S.signatures));
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, P->rows, &S.by_hash));
     tess_for_rows(ctx, P->row_offsets, P->rows, sign_rows, &S);
@@ -312,8 +310,7 @@ tess_status tess_find_similar(tess_ctx *ctx, const tess_pattern *P, const int32_
     list_equal_rows(&S);
     tess_for_rows(ctx, P->row_offsets, P->rows, find_rows, &S);
 cleanup:
-    tess_pattern_clear(ctx, &Q);
-    tess_pattern_clear(ctx, &T);
+    tess_pattern_clear(ctx, &grouped);
     tess_pattern_clear(ctx, &grouped_T);
     TESS_FREE(ctx, S.by_hash, S.signatures);
     return status;
