@@ -109,7 +109,8 @@ typedef struct tess_cuda_kernel {
     const char *source; /* an embedded file: "sliced.cu" */
     const char *format; /* "bsr", "sliced", "balanced", ... */
     tess_cuda_op op;
-    const char *product; /* SPMV_DOT: the kernel whose product it is: only its plans run this one */
+    const char *product; /* SPMV_DOT: the kernel whose product it is. It is no form of another one,
+                            though that may have the same layout */
     const tess_cuda_param *params;
     int param_count;
     /* Whether these parameters make sense for the problem; all other functions may rely on it. */
