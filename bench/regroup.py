@@ -86,7 +86,7 @@ multiplies in the scrambled numbering. How fast is its product, permutation of x
 * *detection*, *plan*: processor seconds, of all threads together, of `tess_detect_regrouping`; of detection, permutation and
   the choice of a kernel together.
 * *found*: bytes of the natural blocks over those of the blocks that were found, at most 100 %.
-* *passes*: over x and y, to permute them; *none* where the kernel reads x and writes y by fields itself.
+* *passes*: over x and y, to permute them; *none* where the product reads x and writes y by fields itself.
 * *of natural*: speed over that of the natural blocks in their own numbering, which permutes nothing.
 * *of CSR*: speed over that of a plan of the scrambled matrix as 1 × 1 blocks.
 * *price*: what was expected of the last number, from bytes alone and by the model.

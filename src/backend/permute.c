@@ -26,16 +26,20 @@ enum { SHARE = 8192 };
 #undef NODES
 #undef FEW
 
-static void permute_nodes(void *arg, tess_range nodes)
+void tess_permute_nodes(const tess_permute *p, int64_t first, int64_t last)
 {
-    const tess_permute *p = arg;
-    for (int64_t first = nodes.first; first < nodes.last; first += CHUNK) {
-        const int64_t last = tess_min(first + CHUNK, nodes.last);
+    for (; first < last; first += CHUNK) {
+        const int64_t end = tess_min(first + CHUNK, last);
         if (p->type == TESS_F64)
-            pass_f64(p, first, last);
+            pass_f64(p, first, end);
         else
-            pass_f32(p, first, last);
+            pass_f32(p, first, end);
     }
+}
+
+static void permute_share(void *arg, tess_range nodes)
+{
+    tess_permute_nodes(arg, nodes.first, nodes.last);
 }
 
 void tess_permute_host(tess_ctx *ctx, int threads, const tess_permute *pass)
@@ -44,22 +48,22 @@ void tess_permute_host(tess_ctx *ctx, int threads, const tess_permute *pass)
     const int64_t nodes = pass->rows / (pass->fields > 0 ? pass->fields : 1);
     const int64_t shares = tess_ceil_div(pass->rows * pass->vectors, SHARE);
     if (shares <= 1)
-        permute_nodes(&copy, (tess_range){.first = 0, .last = nodes});
+        tess_permute_nodes(&copy, 0, nodes);
     else
-        tess_for_shares(ctx, (int)tess_min(threads, shares), nodes, permute_nodes, &copy);
+        tess_for_shares(ctx, (int)tess_min(threads, shares), nodes, permute_share, &copy);
 }
 
 void tess_permute_blocks(tess_type type, int64_t rows, int32_t size, bool together,
                          const void *from, void *to)
 {
-    tess_permute pass = {.type = type,
-                         .rows = rows,
-                         .vectors = 1,
-                         .fields = size,
-                         .to_fields = !together,
-                         .from = from,
-                         .from_row = 1,
-                         .to = to,
-                         .to_row = 1};
-    permute_nodes(&pass, (tess_range){.first = 0, .last = rows / size});
+    const tess_permute pass = {.type = type,
+                               .rows = rows,
+                               .vectors = 1,
+                               .fields = size,
+                               .to_fields = !together,
+                               .from = from,
+                               .from_row = 1,
+                               .to = to,
+                               .to_row = 1};
+    tess_permute_nodes(&pass, 0, rows / size);
 }

@@ -19,12 +19,17 @@ typedef struct tess_permute {
     const int32_t *source; /* in the same memory as the vectors; not read with fields */
     int32_t fields;        /* F; 0: the order is `source` */
     bool to_fields;        /* with fields: the result is by fields; otherwise interleaved */
+    int64_t begins;        /* with fields: the interleaved vector has only the nodes from here on */
     const void *from;
     int64_t from_row, from_vector; /* scalars from a row, from a vector to the next */
     void *to;
     int64_t to_row, to_vector;
     double beta; /* 0: `to` is not read */
 } tess_permute;
+
+/* Does the nodes first .. last-1 of a pass in the host's memory, by the caller's thread. A node is
+ * a row n of a field; without fields it is a row of the result. */
+void tess_permute_nodes(const tess_permute *pass, int64_t first, int64_t last);
 
 /* Permutes vectors in the host's memory, by `threads` of the context's threads. */
 void tess_permute_host(tess_ctx *ctx, int threads, const tess_permute *pass);

@@ -4,17 +4,17 @@
 /* Permutes one vector node by node. `fields` is a constant for the compiler, which unrolls. */
 static inline void NODES(const tess_permute *p, int64_t first, int64_t last, const int fields)
 {
-    const int64_t length = p->rows / fields;
+    const int64_t length = p->rows / fields, begins = p->begins;
     const REAL *restrict from = p->from;
     REAL *restrict to = p->to;
     if (p->to_fields)
         for (int64_t n = first; n < last; n++)
             for (int f = 0; f < fields; f++)
-                to[f * length + n] = from[n * fields + f];
+                to[f * length + n] = from[(n - begins) * fields + f];
     else
         for (int64_t n = first; n < last; n++)
             for (int f = 0; f < fields; f++)
-                to[n * fields + f] = from[f * length + n];
+                to[(n - begins) * fields + f] = from[f * length + n];
 }
 
 /* Permutes one vector of two to eight fields, and returns whether it was one. As fast as a plain
@@ -58,6 +58,7 @@ static void PASS(const tess_permute *p, int64_t first, int64_t last)
     const bool to_fields = p->fields > 0 && p->to_fields, together = p->fields > 0 && !p->to_fields;
     const int64_t to_step = (together ? fields : 1) * p->to_row;
     const int64_t from_step = (to_fields ? fields : 1) * p->from_row;
+    const int64_t to_begins = together ? p->begins : 0, from_begins = to_fields ? p->begins : 0;
     const REAL beta = (REAL)p->beta;
     for (int f = 0; f < fields; f++)
         for (int v = 0; v < p->vectors; v++) {
@@ -66,10 +67,11 @@ static void PASS(const tess_permute *p, int64_t first, int64_t last)
                                v * p->from_vector;
             if (p->fields > 0 && beta == 0)
                 for (int64_t n = first; n < last; n++)
-                    to[n * to_step] = from[n * from_step];
+                    to[(n - to_begins) * to_step] = from[(n - from_begins) * from_step];
             else if (p->fields > 0)
                 for (int64_t n = first; n < last; n++)
-                    to[n * to_step] = from[n * from_step] + beta * to[n * to_step];
+                    to[(n - to_begins) * to_step] =
+                        from[(n - from_begins) * from_step] + beta * to[(n - to_begins) * to_step];
             else if (beta == 0)
                 for (int64_t n = first; n < last; n++)
                     to[n * to_step] = from[p->source[n] * from_step];

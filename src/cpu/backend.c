@@ -1,5 +1,6 @@
 /* "cpu" as a device. */
 #include "cpu/ceiling.h"
+#include "cpu/fields.h"
 #include "cpu/formats.h"
 #include "format/symmetric.h"
 
@@ -108,6 +109,8 @@ const tess_backend tess_cpu_backend = {
     .spmv_dot = spmv_dot,
     .dot = dot_product,
     .spmm = tess_cpu_spmm,
+    .fields_open = tess_cpu_fields_open,
+    .fields_multiply = tess_cpu_fields_multiply,
     .complex = &complex_products,
     .update_values = update_values,
     .explain = explain,

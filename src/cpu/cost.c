@@ -1,5 +1,6 @@
 /* The bytes that a kernel moves and the bytes that its format keeps in memory, for the performance
  * model. */
+#include "cpu/fields.h"
 #include "cpu/formats.h"
 
 /* Bytes of half storage whose kernel goes row by row. Rows in lanes store zeros besides. */
@@ -83,6 +84,7 @@ tess_status tess_cpu_costs(tess_device *device, const tess_matrix *A, tess_candi
         else
             TESS_TRY(count_lockstep(device, A, kernel->streams, &known));
         name_class(kernel, c);
+        c->by_fields = tess_cpu_fields_fit(A);
         c->unsteady = kernel->block_height == 0; /* rows end in scalars that fill no SIMD vector */
         if (symmetric)
             snprintf(c->irregular_as, sizeof c->irregular_as, "bsr%s",

@@ -77,14 +77,19 @@ typedef struct tess_cpu_symmetric_args {
     const void *more_values; /* values[1], as `values` is values[0] */
     void *ring;              /* the calling thread's: 2 b vectors of lanes for each of its rows */
     int64_t ring_rows;       /* a power of two, no less than the storage's span + lanes */
+    bool by_fields;          /* scalar q of row i of x and y is element q block_rows + i */
 } tess_cpu_symmetric_args;
 
 /* Rows first .. last-1, which one thread does alone. Contributions to rows before `last` go to y,
  * which starts from beta y. Those to rows last .. end-1 go to the window, which starts from 0. With
- * lanes, `first` is a multiple of them. */
+ * lanes, `first` is a multiple of them.
+ *
+ * A kernel for one vector that goes row by row can do a chunk in several calls. A call does the
+ * rows first .. stop-1. Rows before `ready` have their start from an earlier one. */
 typedef struct tess_cpu_chunk {
     int64_t first, last, end;
     void *window;
+    int64_t stop, ready;
 } tess_cpu_chunk;
 
 /* `streams` chunks, in lockstep. */

@@ -1,5 +1,5 @@
 /* A plan's state: made once for a matrix and a device, used by every product. */
-#include "cpu/plan.h"
+#include "cpu/fields.h"
 
 /* Bytes of a share below which another thread costs more than it gains. */
 enum { LEAST_SHARE_BYTES = 64 * 1024 };
@@ -97,6 +97,7 @@ void tess_cpu_plan_destroy(tess_cpu_plan *plan)
         return;
     tess_cpu_half_destroy(plan->half);
     tess_cpu_fbcsr_destroy(plan->fbcsr);
+    tess_cpu_fields_destroy(plan->ctx, plan->fields);
     tess_cpu_plan_destroy(plan->transposed);
     tess_matrix_destroy(plan->transpose);
     tess_cpu_work_destroy(&plan->work);

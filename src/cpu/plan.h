@@ -31,6 +31,8 @@ typedef struct tess_cpu_plan {
     tess_matrix *transpose;
     bool transpose_stale; /* the values have changed since */
 
+    struct tess_cpu_fields *fields; /* fields.c, made at the first product by fields */
+
     tess_cpu_half *half;   /* format symmetric: all products use it */
     tess_cpu_fbcsr *fbcsr; /* format fbcsr: products with one vector use it */
 } tess_cpu_plan;
@@ -53,6 +55,9 @@ void tess_cpu_plan_destroy(tess_cpu_plan *plan);
 
 /* y = alpha A x + beta y. */
 void tess_cpu_spmv(tess_cpu_plan *plan, double alpha, const void *x, double beta, void *y);
+/* What a kernel of A stored whole is given. */
+tess_cpu_spmv_args tess_cpu_bsr_args(const tess_matrix *A, tess_complex alpha, const void *x,
+                                     tess_complex beta, void *y);
 /* The same for a matrix stored whole, of any type. `conjugate`: y = alpha conj(A) x + beta y. */
 void tess_cpu_multiply(tess_cpu_plan *plan, tess_complex alpha, const void *x, tess_complex beta,
                        bool conjugate, void *y);
@@ -83,6 +88,8 @@ tess_status tess_cpu_complex_spmm(tess_plan *plan, int k, tess_block_order order
 
 /* ---- transpose.c ---- */
 
+/* The state whose product is A^T's; A is stored whole. */
+tess_status tess_cpu_need_transpose(const tess_plan *plan, tess_cpu_plan **out);
 /* y = alpha A^T x + beta y. */
 tess_status tess_cpu_spmv_transpose(tess_plan *plan, double alpha, const void *x, double beta,
                                     void *y);

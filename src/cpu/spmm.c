@@ -34,8 +34,9 @@ typedef struct product {
     const tess_cpu_spmm_args *args;
 } product;
 
-static void run_job(const void *arg, int64_t i)
+static void run_job(const void *arg, int64_t i, int share)
 {
+    (void)share;
     const product *p = arg;
     const tess_cpu_work *work = &p->plan->work;
     const tess_cpu_job *job = &work->jobs[i];

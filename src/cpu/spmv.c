@@ -8,8 +8,9 @@ typedef struct product {
     const tess_cpu_spmv_args *args;
 } product;
 
-static void run_job(const void *arg, int64_t i)
+static void run_job(const void *arg, int64_t i, int share)
 {
+    (void)share;
     const product *p = arg;
     const tess_cpu_work *work = &p->plan->work;
     const tess_cpu_job *job = &work->jobs[i];
@@ -53,25 +54,30 @@ static const void *padded(const tess_cpu_plan *plan, const void *x)
     return plan->padded_x;
 }
 
-void tess_cpu_multiply(tess_cpu_plan *plan, tess_complex alpha, const void *x, tess_complex beta,
-                       bool conjugate, void *y)
+tess_cpu_spmv_args tess_cpu_bsr_args(const tess_matrix *A, tess_complex alpha, const void *x,
+                                     tess_complex beta, void *y)
 {
-    const tess_matrix *A = &plan->matrix;
-    const tess_cpu_spmv_args args = {
+    return (tess_cpu_spmv_args){
         .row_offsets = A->row_offsets,
         .columns = A->columns,
         .values = A->values,
-        .x = padded(plan, x),
+        .x = x,
         .y = y,
         .alpha = alpha.re,
         .beta = beta.re,
         .block_height = A->block_height,
         .block_width = A->block_width,
         .short_rows = tess_cpu_short_rows(A),
-        .conjugate = conjugate,
         .alpha_im = alpha.im,
         .beta_im = beta.im,
     };
+}
+
+void tess_cpu_multiply(tess_cpu_plan *plan, tess_complex alpha, const void *x, tess_complex beta,
+                       bool conjugate, void *y)
+{
+    tess_cpu_spmv_args args = tess_cpu_bsr_args(&plan->matrix, alpha, padded(plan, x), beta, y);
+    args.conjugate = conjugate;
     tess_cpu_work_run(&plan->work, run_job, finish_long_row, &(product){plan, &args});
 }
 

@@ -11,6 +11,7 @@
  * the number of threads. Where the result is to be reproducible, it depends on the matrix alone.
  */
 #include "cpu/symmetric.h"
+#include "backend/permute.h"
 #include "cpu/update/nontemporal.h"
 #include "cpu/update/update.h"
 #include "cpu/vectors.h"
@@ -57,7 +58,8 @@ static int64_t cut(const tess_matrix *M, const int64_t *offsets, int64_t count, 
     for (int64_t c = 0; c < count; c++) {
         tess_cpu_chunk chunk = {.first = bound(M, offsets, c, count, lanes),
                                 .last = bound(M, offsets, c + 1, count, lanes)};
-        chunk.end = chunk.last;
+        chunk.end = chunk.stop = chunk.last;
+        chunk.ready = chunk.first;
         for (int64_t i = chunk.first; i < chunk.last; i++)
             if (offsets[i + 1] > offsets[i] && M->columns[M->row_offsets[i + 1] - 1] >= chunk.end)
                 chunk.end = (int64_t)M->columns[M->row_offsets[i + 1] - 1] + 1;
@@ -198,76 +200,107 @@ void tess_cpu_half_destroy(tess_cpu_half *half)
     tess_symmetric_lanes_destroy(half->lanes);
     TESS_FREE(half->ctx, half->rings, half->chunks, half->windows, half->padded_x, half->padded_y);
     tess_cpu_half_free_spmm(half);
+    tess_cpu_half_free_fields(half);
     tess_free(half->ctx, half);
 }
 
-struct product {
+typedef struct product {
     const tess_cpu_half *half;
     const tess_cpu_symmetric_args *args;
-};
+} product;
 
 static void do_chunks(void *arg, int share)
 {
-    const struct product *product = arg;
-    const tess_cpu_half *half = product->half;
-    const int64_t shares = half->shares, streams = half->kernel->streams;
-    const int64_t jobs = half->chunk_count / streams;
-    tess_cpu_symmetric_args own = *product->args;
+    const product *p = arg;
+    const tess_cpu_half *half = p->half;
+    const tess_range jobs =
+        tess_share(half->chunk_count / half->kernel->streams, share, half->shares);
+    tess_cpu_symmetric_args own = *p->args;
     if (half->rings)
         own.ring = (char *)half->rings + (size_t)share * half->ring_bytes;
-    for (int64_t job = jobs * share / shares; job < jobs * (share + 1) / shares; job++)
-        half->kernel->symmetric(&own, half->chunks + job * streams);
+    for (int64_t job = jobs.first; job < jobs.last; job++)
+        half->kernel->symmetric(&own, half->chunks + job * half->kernel->streams);
+}
+
+/* y += the window, for block rows from .. to-1. */
+static void add_window(const product *p, const tess_cpu_chunk *chunk, int64_t from, int64_t to)
+{
+    const tess_matrix *A = p->half->whole;
+    const int64_t b = A->block_height, offset = chunk->last * b;
+    void *y = p->args->y;
+    if (p->args->by_fields)
+        tess_permute_nodes(&(tess_permute){.type = A->type,
+                                           .rows = A->rows,
+                                           .vectors = 1,
+                                           .fields = A->block_height,
+                                           .to_fields = true,
+                                           .begins = chunk->last,
+                                           .from = chunk->window,
+                                           .from_row = 1,
+                                           .to = y,
+                                           .to_row = 1,
+                                           .beta = 1},
+                           from, to);
+    else if (A->type == TESS_F64)
+        for (int64_t i = from * b; i < to * b; i++)
+            ((double *)y)[i] += ((const double *)chunk->window)[i - offset];
+    else
+        for (int64_t i = from * b; i < to * b; i++)
+            ((float *)y)[i] += ((const float *)chunk->window)[i - offset];
 }
 
 /* y += windows, for a share of the block rows. */
 static void add_windows(void *arg, int share)
 {
-    const struct product *product = arg;
-    const tess_cpu_half *half = product->half;
-    const int64_t b = half->whole->block_height, rows = half->whole->block_rows;
-    const int64_t first = rows * share / half->shares, last = rows * (share + 1) / half->shares;
-    void *y = product->args->y;
-    for (int64_t c = 0; c < half->chunk_count; c++) {
-        const tess_cpu_chunk *chunk = &half->chunks[c];
-        int64_t from = tess_max(chunk->last, first) * b;
-        int64_t to = tess_min(chunk->end, last) * b, offset = chunk->last * b;
-        if (half->whole->type == TESS_F64)
-            for (int64_t i = from; i < to; i++)
-                ((double *)y)[i] += ((const double *)chunk->window)[i - offset];
-        else
-            for (int64_t i = from; i < to; i++)
-                ((float *)y)[i] += ((const float *)chunk->window)[i - offset];
+    const product *p = arg;
+    const tess_range rows = tess_share(p->half->whole->block_rows, share, p->half->shares);
+    for (int64_t c = 0; c < p->half->chunk_count; c++) {
+        const tess_cpu_chunk *chunk = &p->half->chunks[c];
+        add_window(p, chunk, tess_max(chunk->last, rows.first), tess_min(chunk->end, rows.last));
     }
 }
 
-static void multiply(const tess_cpu_half *half, const tess_cpu_symmetric_args *args)
+tess_cpu_symmetric_args tess_cpu_half_args(const tess_cpu_half *half, double alpha, const void *x,
+                                           double beta, void *y)
 {
-    struct product product = {half, args};
-    tess_parallel(half->ctx, half->shares, do_chunks, &product);
-    tess_parallel(half->ctx, half->shares, add_windows, &product);
+    const tess_matrix *U = half->upper;
+    const tess_symmetric_lanes *S = half->lanes;
+    return (tess_cpu_symmetric_args){
+        .row_offsets = S ? S->offsets : U->row_offsets,
+        .columns = S ? S->columns : U->columns,
+        .values = S ? S->values[0] : U->values,
+        .more_values = S ? S->values[1] : NULL,
+        .ring_rows = half->ring_rows,
+        .x = x,
+        .y = y,
+        .alpha = alpha,
+        .beta = beta,
+        .block_rows = half->whole->block_rows,
+        .block_size = half->whole->block_height,
+    };
+}
+
+void tess_cpu_half_add_windows(const tess_cpu_half *half, const tess_cpu_symmetric_args *args)
+{
+    tess_parallel(half->ctx, half->shares, add_windows, &(product){half, args});
+}
+
+void tess_cpu_half_run(const tess_cpu_half *half, const tess_cpu_symmetric_args *args)
+{
+    tess_parallel(half->ctx, half->shares, do_chunks, &(product){half, args});
+    tess_cpu_half_add_windows(half, args);
 }
 
 void tess_cpu_half_spmv(tess_cpu_half *half, double alpha, const void *x, double beta, void *y)
 {
-    const tess_matrix *A = half->whole, *U = half->upper;
-    const tess_symmetric_lanes *S = half->lanes;
+    const tess_matrix *A = half->whole;
     const bool ragged = half->padded_x != NULL;
     if (ragged)
         tess_cpu_copy(half->ctx, half->padded_x, x, (size_t)A->cols * tess_type_size(A->type),
                       half->shares);
-    multiply(half, &(tess_cpu_symmetric_args){
-                       .row_offsets = S ? S->offsets : U->row_offsets,
-                       .columns = S ? S->columns : U->columns,
-                       .values = S ? S->values[0] : U->values,
-                       .more_values = S ? S->values[1] : NULL,
-                       .ring_rows = half->ring_rows,
-                       .x = ragged ? half->padded_x : x,
-                       .y = ragged ? half->padded_y : y,
-                       .alpha = alpha,
-                       .beta = ragged ? 0 : beta,
-                       .block_rows = A->block_rows,
-                       .block_size = A->block_height,
-                   });
+    const tess_cpu_symmetric_args args = tess_cpu_half_args(
+        half, alpha, ragged ? half->padded_x : x, ragged ? 0 : beta, ragged ? half->padded_y : y);
+    tess_cpu_half_run(half, &args);
     if (ragged)
         tess_cpu_unpack(half->ctx, A->type, A->rows, half->padded_y, 1,
                         &(tess_cpu_vectors){y, 1, 1}, beta, half->shares);

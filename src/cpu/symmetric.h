@@ -25,6 +25,8 @@ typedef struct tess_cpu_half {
     const tess_cpu_kernel *spmm_kernel;
     int spmm_vectors; /* for which the next three have room */
     void *spmm_windows, *spmm_x, *spmm_y;
+
+    struct tess_cpu_half_fields *fields; /* symmetric_fields.c, made at its first product */
 } tess_cpu_half;
 
 /* Fails with TESS_ERR_MATRIX when A is not symmetric. A must stay where it is. */
@@ -46,6 +48,20 @@ typedef struct tess_cpu_half_cut {
 tess_cpu_half_cut tess_cpu_half_cut_of(const tess_matrix *A, const int64_t *offsets, int threads,
                                        int streams);
 void tess_cpu_half_spmv(tess_cpu_half *half, double alpha, const void *x, double beta, void *y);
+
+/* What the kernel is given for y = alpha A x + beta y, whole block rows. */
+tess_cpu_symmetric_args tess_cpu_half_args(const tess_cpu_half *half, double alpha, const void *x,
+                                           double beta, void *y);
+/* Does all chunks, then adds their windows to y. The second function only adds. */
+void tess_cpu_half_run(const tess_cpu_half *half, const tess_cpu_symmetric_args *args);
+void tess_cpu_half_add_windows(const tess_cpu_half *half, const tess_cpu_symmetric_args *args);
+
+/* symmetric_fields.c: the product with x and y by fields (fields.h), of a matrix of whole blocks */
+tess_status tess_cpu_half_fields_open(tess_cpu_half *half);
+void tess_cpu_half_fields_spmv(tess_cpu_half *half, double alpha, const void *x, double beta,
+                               void *y);
+int64_t tess_cpu_half_fields_bytes(const tess_cpu_half *half); /* that it keeps */
+void tess_cpu_half_free_fields(tess_cpu_half *half);
 
 /* symmetric_spmm.c */
 tess_status tess_cpu_half_spmm(tess_cpu_half *half, int k, tess_block_order order, double alpha,

@@ -41,17 +41,22 @@ static tess_status make_transpose(const tess_plan *whole, tess_cpu_plan *plan)
     return TESS_OK;
 }
 
+tess_status tess_cpu_need_transpose(const tess_plan *whole, tess_cpu_plan **out)
+{
+    tess_cpu_plan *plan = whole->state;
+    if (!plan->transposed || plan->transpose_stale)
+        TESS_TRY(make_transpose(whole, plan));
+    *out = plan->transposed;
+    return TESS_OK;
+}
+
 tess_status tess_cpu_spmv_transpose(tess_plan *whole, double alpha, const void *x, double beta,
                                     void *y)
 {
     tess_cpu_plan *plan = whole->state;
-    if (plan->half) { /* symmetric */
-        tess_cpu_spmv(plan, alpha, x, beta, y);
-        return TESS_OK;
-    }
-    if (!plan->transposed || plan->transpose_stale)
-        TESS_TRY(make_transpose(whole, plan));
-    tess_cpu_spmv(plan->transposed, alpha, x, beta, y);
+    if (!plan->half) /* half storage is of symmetric matrices */
+        TESS_TRY(tess_cpu_need_transpose(whole, &plan));
+    tess_cpu_spmv(plan, alpha, x, beta, y);
     return TESS_OK;
 }
 
@@ -60,10 +65,8 @@ tess_status tess_cpu_complex_spmv(tess_plan *whole, tess_operation operation, te
                                   const void *x, tess_complex beta, void *y)
 {
     tess_cpu_plan *plan = whole->state;
-    const bool transpose = operation != TESS_OPERATION_NONE;
-    if (transpose && (!plan->transposed || plan->transpose_stale))
-        TESS_TRY(make_transpose(whole, plan));
-    tess_cpu_multiply(transpose ? plan->transposed : plan, alpha, x, beta,
-                      operation == TESS_OPERATION_CONJUGATE_TRANSPOSE, y);
+    if (operation != TESS_OPERATION_NONE)
+        TESS_TRY(tess_cpu_need_transpose(whole, &plan));
+    tess_cpu_multiply(plan, alpha, x, beta, operation == TESS_OPERATION_CONJUGATE_TRANSPOSE, y);
     return TESS_OK;
 }

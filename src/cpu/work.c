@@ -36,6 +36,16 @@ typedef struct measure {
     int64_t block_bytes, row_bytes;
 } measure;
 
+static measure measure_of(const tess_matrix *A)
+{
+    const int64_t scalar = (int64_t)tess_type_size(A->type);
+    return (measure){
+        .row_offsets = A->row_offsets,
+        .block_bytes = (int64_t)A->block_height * A->block_width * scalar + 4,
+        .row_bytes = 8 + 2 * A->block_height * scalar,
+    };
+}
+
 static int64_t bytes_before(const measure *m, int64_t row)
 {
     return m->row_offsets[row] * m->block_bytes + row * m->row_bytes;
@@ -105,6 +115,31 @@ static tess_status cut_long_rows(tess_cpu_work *work, const tess_matrix *A, int6
     return TESS_OK;
 }
 
+/* A job of whole rows, cut into equal bytes for the streams. */
+static tess_cpu_job rows_by_streams(const measure *m, int64_t first, int64_t last, int streams)
+{
+    tess_cpu_job job = {.long_row = -1};
+    const int64_t bytes = bytes_before(m, last) - bytes_before(m, first);
+    for (int s = 0; s <= streams; s++)
+        job.bounds[s] = s == streams ? last : row_at(m, first, last, bytes / streams * s);
+    return job;
+}
+
+void tess_cpu_work_cut(const tess_matrix *A, const tess_cpu_job *job, int streams, int64_t count,
+                       tess_cpu_job *pieces)
+{
+    const measure m = measure_of(A);
+    const int64_t first = job->bounds[0], last = job->bounds[streams];
+    const int64_t bytes = bytes_before(&m, last) - bytes_before(&m, first);
+    int64_t begin = first;
+    for (int64_t k = 0; k < count; k++) {
+        const int64_t end =
+            k == count - 1 ? last : row_at(&m, first, last, bytes / count * (k + 1));
+        pieces[k] = rows_by_streams(&m, begin, end, streams);
+        begin = end;
+    }
+}
+
 /* Adds a job for each run of whole rows: the part of it within bytes from..to of all runs. */
 static tess_status add_rows(tess_cpu_work *work, const measure *m, int64_t rows, int64_t from,
                             int64_t to, int64_t *capacity)
@@ -116,11 +151,7 @@ static tess_status add_rows(tess_cpu_work *work, const measure *m, int64_t rows,
         int64_t first = done >= from ? begin : row_at(m, begin, end, from - done);
         int64_t last = done + bytes <= to ? end : row_at(m, begin, end, to - done);
         if (first < last) {
-            tess_cpu_job job = {.long_row = -1};
-            int64_t share = bytes_before(m, last) - bytes_before(m, first);
-            for (int s = 0; s <= work->streams; s++)
-                job.bounds[s] =
-                    s == work->streams ? last : row_at(m, first, last, share / work->streams * s);
+            const tess_cpu_job job = rows_by_streams(m, first, last, work->streams);
             TESS_TRY(add_job(work, capacity, &job));
         }
         done += bytes;
@@ -165,12 +196,8 @@ static int64_t queue_of(const tess_cpu_work *work, int64_t share)
 tess_status tess_cpu_work_create(tess_ctx *ctx, const tess_matrix *A, int shares, int streams,
                                  tess_cpu_work *work)
 {
-    int64_t scalar = (int64_t)tess_type_size(A->type), capacity = 16;
-    measure m = {
-        .row_offsets = A->row_offsets,
-        .block_bytes = (int64_t)A->block_height * A->block_width * scalar + 4,
-        .row_bytes = 8 + 2 * A->block_height * scalar,
-    };
+    const measure m = measure_of(A);
+    int64_t capacity = 16;
     *work = (tess_cpu_work){.ctx = ctx, .shares = shares, .streams = streams};
     tess_status status = TESS_OK;
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, capacity, &work->jobs));
@@ -273,7 +300,8 @@ int64_t tess_cpu_work_next(const tess_cpu_work *work, int share, tess_cpu_turns 
 
 typedef struct work_run {
     const tess_cpu_work *work;
-    tess_cpu_work_fn run, finish;
+    tess_cpu_job_fn run;
+    tess_cpu_row_fn finish;
     const void *product;
     tess_cpu_turns turns;
 } work_run;
@@ -282,9 +310,9 @@ static void run_share(void *arg, int share)
 {
     work_run *r = arg;
     for (int64_t i = r->work->first_job[share]; i < r->work->first_job[share + 1]; i++)
-        r->run(r->product, i);
+        r->run(r->product, i, share);
     for (int64_t i; (i = tess_cpu_work_next(r->work, share, &r->turns)) >= 0;)
-        r->run(r->product, i);
+        r->run(r->product, i, share);
 }
 
 static void finish_rows(void *arg, tess_range rows)
@@ -294,7 +322,7 @@ static void finish_rows(void *arg, tess_range rows)
         r->finish(r->product, i);
 }
 
-void tess_cpu_work_run(const tess_cpu_work *work, tess_cpu_work_fn run, tess_cpu_work_fn finish,
+void tess_cpu_work_run(const tess_cpu_work *work, tess_cpu_job_fn run, tess_cpu_row_fn finish,
                        const void *product)
 {
     work_run r = {.work = work, .run = run, .finish = finish, .product = product};

@@ -63,11 +63,15 @@ tess_cpu_lockstep tess_cpu_work_lockstep(const tess_cpu_work *work, const int64_
 /* The next job for whichever thread comes first: from the tail of its share if one is left,
  * otherwise from another's; -1 after the last. */
 int64_t tess_cpu_work_next(const tess_cpu_work *work, int share, tess_cpu_turns *turns);
-/* A product by threads: run(product, i) for every job i, then finish(product, i) for every long row
- * i. */
-typedef void (*tess_cpu_work_fn)(const void *product, int64_t i);
-void tess_cpu_work_run(const tess_cpu_work *work, tess_cpu_work_fn run, tess_cpu_work_fn finish,
+/* A product by threads: run(product, i, share) for every job i, then finish(product, i) for every
+ * long row i. */
+typedef void (*tess_cpu_job_fn)(const void *product, int64_t i, int share);
+typedef void (*tess_cpu_row_fn)(const void *product, int64_t i);
+void tess_cpu_work_run(const tess_cpu_work *work, tess_cpu_job_fn run, tess_cpu_row_fn finish,
                        const void *product);
+/* Cuts a job of whole rows into `count` of nearly equal bytes. */
+void tess_cpu_work_cut(const tess_matrix *A, const tess_cpu_job *job, int streams, int64_t count,
+                       tess_cpu_job *pieces);
 /* The bytes of a share's tail, and the bytes of the next job when `left` bytes of a tail are
  * left. */
 int64_t tess_cpu_tail(int64_t share, int shares);

@@ -170,7 +170,7 @@ static void add_regrouping(tess_plan *plan)
     if (r->in_place)
         ADD(plan, "        the groups follow each other: nothing is permuted\n");
     else if (r->fused[0])
-        ADD(plan, "        the kernel reads x and writes y by fields: nothing is permuted\n");
+        ADD(plan, "        products read x and write y by fields: there are no passes over them\n");
     else
         ADD(plan, "        x and y are permuted in %s: %.3g MB per product, predicted %s\n",
             r->fields > 0 ? "passes without a list of rows" : "passes", 1e-6 * passes,

@@ -7,8 +7,8 @@
  * caller's numbering; plan->inner is a plan of B on the same device. Its backend is the device's
  * with other products: each brings x into the new order and y back, in two passes over vectors.
  * Where groups already follow each other in A, nothing moves and there are no passes. For fields
- * there are none either where the inner kernel itself reads x and writes y by fields: the product
- * is `fused`.
+ * there are none either where the inner plan itself reads x and writes y by fields: the product is
+ * `fused`.
  */
 #pragma once
 

@@ -180,8 +180,10 @@ static void check_found(tess_plan *plan, const hidden_case *h, const char *what)
     const tess_matrix *B = plan->inner->matrix;
     const double most = 1 / (1 - (double)h->gaps / 100) / 0.95;
     const double filled = (double)tess_matrix_stored(B) / (double)h->A->blocks;
+    const bool fused = tess_regrouped_of(plan)->fused[0]; /* of fields alone */
     if (info.regrouped_block != B->block_height || info.regrouping[0] == '\0' ||
-        !(info.moves == 0 || info.moves > info.permuted_bytes) || !(info.permuted_bytes > 0) ||
+        !(info.moves == 0 || info.moves > info.permuted_bytes) || (fused && !h->fields) ||
+        !(fused ? info.permuted_bytes == 0 : info.permuted_bytes > 0) ||
         !strstr(tess_plan_explain(plan), "regroup ") || !(filled <= most))
         fail_msg("%s: blocks of %d, filled up to %.3f: %s", what, (int)info.regrouped_block, filled,
                  info.regrouping);

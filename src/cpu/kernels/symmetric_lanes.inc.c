@@ -43,12 +43,15 @@ SIMD_INLINE void NAME(lanes_prepare)(NAME(lanes_walk) * walk, const tess_cpu_sym
 {
     for (; walk->ready <= row; walk->ready++) {
         const int64_t left = args->block_rows - walk->ready;
-        const REAL *x = (const REAL *)args->x + walk->ready * b;
+        const REAL *x = (const REAL *)args->x + walk->ready * (args->by_fields ? 1 : b);
         REAL *to = NAME(lanes_row)(walk, walk->ready, b);
         SIMD_UNROLL(8)
         for (int q = 0; q < b; q++) {
             V values = {0};
-            if (left >= W) {
+            if (args->by_fields) {
+                const REAL *field = x + q * args->block_rows;
+                values = left >= W ? LOAD(field) : LOAD_PART(field, (int)left);
+            } else if (left >= W) {
                 SIMD_UNROLL(16)
                 for (int l = 0; l < W; l++)
                     values[l] = x[l * b + q];
@@ -151,14 +154,30 @@ SIMD_INLINE V NAME(lanes_gather)(const NAME(lanes_walk) * walk, int64_t row, int
 }
 
 /* y = alpha (sums + what the ring has) + beta y for the W rows from `row` on, or for the `left`
- * rows that there are. Scalars go from one row per lane into the order of y. */
+ * rows that there are. Scalars go from one row per lane into the order of y, or by fields of
+ * `field` scalars they stay so (field = 0: they are not by fields). */
 SIMD_INLINE void NAME(lanes_finish)(const NAME(lanes_walk) * walk, V *sums, int64_t row,
-                                    int64_t left, REAL alpha, REAL beta, REAL *y, const int b)
+                                    int64_t left, REAL alpha, REAL beta, REAL *y, int64_t field,
+                                    const int b)
 {
     REAL last[8 * W];
     SIMD_UNROLL(8)
     for (int p = 0; p < b; p++)
         sums[p] = (sums[p] + NAME(lanes_gather)(walk, row, p, b)) * alpha;
+    if (field > 0) {
+        const int count = left < W ? (int)left : W;
+        SIMD_UNROLL(8)
+        for (int p = 0; p < b; p++) {
+            REAL *to = y + p * field;
+            if (beta != 0)
+                sums[p] += (count < W ? LOAD_PART(to, count) : LOAD(to)) * beta;
+            if (count < W)
+                STORE_PART(to, sums[p], count);
+            else
+                STORE(to, sums[p]);
+        }
+        return;
+    }
     SIMD_UNROLL(8)
     for (int k = 0; k < b; k++) {
         V out = {0};
@@ -189,7 +208,7 @@ SIMD_INLINE void NAME(lanes_window)(const NAME(lanes_walk) * walk,
             sums[p] = (V){0};
         NAME(lanes_finish)
         (walk, sums, row, chunk->end - row, (REAL)args->alpha, 0,
-         (REAL *)chunk->window + (row - chunk->last) * b, b);
+         (REAL *)chunk->window + (row - chunk->last) * b, 0, b);
     }
 }
 
@@ -231,7 +250,8 @@ SIMD_INLINE void NAME(symmetric_lanes)(const tess_cpu_symmetric_args *args,
             sums[p - b] += sums[p];
         NAME(lanes_finish)
         (&walk, sums, row, args->block_rows - row, (REAL)args->alpha, (REAL)args->beta,
-         (REAL *)args->y + row * b, b);
+         (REAL *)args->y + row * (args->by_fields ? 1 : b), args->by_fields ? args->block_rows : 0,
+         b);
     }
     NAME(lanes_prepare)(&walk, args, chunk->end - 1, b);
     NAME(lanes_window)(&walk, args, chunk, b);

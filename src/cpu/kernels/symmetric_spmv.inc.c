@@ -274,7 +274,7 @@ SIMD_INLINE void NAME(symmetric_blocks)(V *sums, const V *xi, const NAME(symmetr
     }
 }
 
-/* Rows first .. last-1 of one chunk. */
+/* Some rows of one chunk. */
 SIMD_INLINE void NAME(symmetric_rows)(const tess_cpu_symmetric_args *args,
                                       NAME(symmetric_walk) * walk, int64_t first, int64_t last,
                                       const int b)
@@ -338,23 +338,23 @@ SIMD_INLINE void NAME(symmetric_spmv)(const tess_cpu_symmetric_args *args,
     NAME(symmetric_walk) walks[TESS_CPU_STREAMS];
     int64_t steps = streams == 1 ? 0 : INT64_MAX;
     for (int s = 0; s < streams; s++) {
-        int64_t rows = chunks[s].last - chunks[s].first;
+        int64_t rows = chunks[s].stop - chunks[s].first;
         steps = rows < steps ? rows : steps;
         uintptr_t before = (uintptr_t)(chunks[s].last * (b ? b : args->block_size)) * sizeof(REAL);
         walks[s] = (NAME(symmetric_walk)){.y = args->y,
                                           .window = (REAL *)((uintptr_t)chunks[s].window - before),
                                           .last = chunks[s].last,
-                                          .ready = chunks[s].first};
+                                          .ready = chunks[s].ready};
     }
     if (streams > 1)
         NAME(symmetric_lockstep)(args, chunks, walks, steps, b, streams);
     for (int s = 0; s < streams; s++) {
         if (b == 0)
-            NAME(symmetric_any_rows)(args, &walks[s], chunks[s].first + steps, chunks[s].last);
+            NAME(symmetric_any_rows)(args, &walks[s], chunks[s].first + steps, chunks[s].stop);
         else
-            NAME(symmetric_rows)(args, &walks[s], chunks[s].first + steps, chunks[s].last, b);
+            NAME(symmetric_rows)(args, &walks[s], chunks[s].first + steps, chunks[s].stop, b);
         NAME(symmetric_prepare)
-        (&walks[s], chunks[s].last - 1, b ? b : args->block_size, (REAL)args->beta);
+        (&walks[s], chunks[s].stop - 1, b ? b : args->block_size, (REAL)args->beta);
     }
 }
 
