@@ -13,14 +13,13 @@ enum { CLOSE = 178 };
 /* Fields are promising if they move at most this share of CSR's bytes. */
 #define PROMISING 0.9
 
-/* The gather of x and the scatter of y each read and write a vector. If they follow a list they
- * also read 4 bytes per row. */
-double tess_regrouped_price(const tess_matrix *A, int32_t b, double blocks, tess_passes passes)
+/* The gather of x and the scatter of y each read and write a vector, and read 4 bytes per row of
+ * the list. */
+double tess_regrouped_price(const tess_matrix *A, int32_t b, double blocks, bool list)
 {
     const double value = (double)tess_type_size(A->type), rows = (double)A->rows;
     return (value * b * b + 4) * blocks + 4 * (double)(tess_ceil_div(A->rows, b) + 1) +
-           2 * value * rows + (passes == TESS_PASSES_NONE ? 0 : 4 * value * rows) +
-           (passes == TESS_PASSES_LIST ? 8 * rows : 0);
+           2 * value * rows + (list ? (4 * value + 8) * rows : 0);
 }
 
 /* The number of blocks of group g, which is row g of every field. */
@@ -86,11 +85,11 @@ tess_status tess_glance_regrouping(tess_ctx *ctx, const tess_matrix *A, bool *pr
     bool found = false;
     TESS_TRY_CLEAN(tess_pattern_of(ctx, A, false, &P));
     TESS_TRY_CLEAN(tess_marks_create(ctx, P.cols, &marks));
-    const double most = PROMISING * tess_regrouped_price(A, 1, (double)P.entries, TESS_PASSES_NONE);
+    const double most = PROMISING * tess_regrouped_price(A, 1, (double)P.entries, false);
     if (A->rows == A->cols && P.entries > 0) {
         for (int32_t f = 2; f <= TESS_REGROUP_MAX && !found; f++)
-            found = P.rows % f == 0 && tess_regrouped_price(A, f, tess_sample_fields(&P, f, &marks),
-                                                            TESS_PASSES_FIELDS) < most;
+            found = P.rows % f == 0 &&
+                    tess_regrouped_price(A, f, tess_sample_fields(&P, f, &marks), false) < most;
         found = found || rows_have_partners(&P);
     }
     *promising = found;

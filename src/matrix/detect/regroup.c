@@ -16,8 +16,10 @@
  * other. Their guessed bytes are multiplied by this factor. */
 #define TORN 1.15
 enum { COUNTED = 4 };
-/* If fields move at most this many times the bytes of full blocks of the largest size, they are
- * taken and no groups of similar rows are sought: finding them takes far longer. */
+/* Groups of similar rows take the place of fields if fields move more than this many times their
+ * bytes. Half storage halves the bytes of blocks, but not those of the passes that a list of rows
+ * needs. If fields move at most this many times the bytes of full blocks of the largest size, no
+ * groups are sought: finding them takes far longer. */
 #define LITTLE_TO_GAIN 1.06
 /* Groups whose blocks are as full as this are left as they are. */
 #define NEARLY_FULL 0.95
@@ -96,9 +98,9 @@ static void interleave(int64_t rows, int32_t fields, int64_t *order)
 
 /* ---- Price ---- */
 
-static double price(const search *S, int32_t b, int64_t blocks, tess_passes passes)
+static double price(const search *S, int32_t b, int64_t blocks, bool list)
 {
-    return tess_regrouped_price(S->A, b, (double)blocks, passes);
+    return tess_regrouped_price(S->A, b, (double)blocks, list);
 }
 
 /* Picks up to COUNTED sizes with the fewest guessed bytes, the cheapest first. bytes[b] = 0: size b
@@ -121,13 +123,13 @@ static int pick_sizes(const double *bytes, int32_t *sizes)
     return count;
 }
 
-/* Counts the blocks of S->order, and keeps the order if it moves fewer bytes than the best so
- * far. */
+/* Counts the blocks of S->order, and keeps the order if it is better than the best so far. */
 static void try_order(search *S, int32_t b, int32_t fields)
 {
     const int64_t blocks = count_regrouped(S->ctx, &S->P, S->order, b, S->group_of, &S->marks);
-    const double bytes = price(S, b, blocks, fields > 0 ? TESS_PASSES_FIELDS : TESS_PASSES_LIST);
-    if (!(bytes < S->best.bytes))
+    const double bytes = price(S, b, blocks, fields == 0);
+    const bool replaces_fields = fields == 0 && S->best.fields > 0;
+    if (!(bytes * (replaces_fields ? LITTLE_TO_GAIN : 1) < S->best.bytes))
         return;
     S->best = (tess_regrouping){
         .block = b,
@@ -149,8 +151,8 @@ static tess_status try_fields(search *S)
     int32_t sizes[COUNTED];
     for (int32_t f = 2; f <= TESS_REGROUP_MAX; f++)
         if (S->P.rows % f == 0)
-            bytes[f] = tess_regrouped_price(S->A, f, tess_sample_fields(&S->P, f, &S->marks),
-                                            TESS_PASSES_FIELDS);
+            bytes[f] =
+                tess_regrouped_price(S->A, f, tess_sample_fields(&S->P, f, &S->marks), false);
     const int count = pick_sizes(bytes, sizes);
     for (int i = 0; i < count && bytes[sizes[i]] < WORTH_A_SWEEP * S->best.bytes; i++) {
         TESS_TRY(tess_progress(S->ctx, "looking for fields", i, count));
@@ -166,8 +168,7 @@ static int guess_sizes(const search *S, const tess_similar *similar, int32_t *si
     double density[TESS_REGROUP_MAX + 1], bytes[TESS_REGROUP_MAX + 1] = {0};
     const int natural = tess_guess_densities(similar, S->P.rows, density);
     for (int32_t b = 2; b <= TESS_REGROUP_MAX; b++) {
-        bytes[b] = tess_regrouped_price(S->A, b, (double)S->P.entries / (density[b] * b * b),
-                                        TESS_PASSES_LIST);
+        bytes[b] = tess_regrouped_price(S->A, b, (double)S->P.entries / (density[b] * b * b), true);
         bytes[b] *= natural % b != 0 && b % natural != 0 ? TORN : 1;
         if (bytes[b] > WORTH_A_SWEEP * S->best.bytes)
             bytes[b] = 0;
@@ -233,8 +234,7 @@ static tess_status look(search *S)
     TESS_TRY(tess_marks_create(S->ctx, S->P.cols, &S->marks));
     TESS_TRY(try_fields(S));
     const double full = tess_regrouped_price(
-        S->A, TESS_REGROUP_MAX, (double)S->P.entries / (TESS_REGROUP_MAX * TESS_REGROUP_MAX),
-        TESS_PASSES_LIST);
+        S->A, TESS_REGROUP_MAX, (double)S->P.entries / (TESS_REGROUP_MAX * TESS_REGROUP_MAX), true);
     return S->best.bytes < LITTLE_TO_GAIN * full ? TESS_OK : try_similar(S);
 }
 
@@ -261,9 +261,8 @@ static void write_reason(const search *S, double csr, tess_regrouping *R)
                     b, 100 * R->density, b, b);
     if (b > 1)
         tess_append(R->reason, sizeof R->reason,
-                    ", which move %.3g MB in an SpMV with the permutation of x and y, %.2f times "
-                    "CSR's",
-                    R->bytes / 1e6, R->bytes / csr);
+                    ", which move %.3g MB in an SpMV%s, %.2f times CSR's", R->bytes / 1e6,
+                    R->fields > 0 ? "" : " with the permutation of x and y", R->bytes / csr);
 }
 
 static tess_status conclude(search *S, double csr, tess_regrouping **out)
@@ -294,7 +293,7 @@ tess_status tess_detect_regrouping(tess_ctx *ctx, const tess_matrix *A,
     search S = {.ctx = ctx, .A = A};
     tess_status status;
     TESS_TRY_CLEAN(tess_pattern_of(ctx, A, options.ignore_zeros, &S.P));
-    const double csr = price(&S, 1, S.P.entries, TESS_PASSES_NONE);
+    const double csr = price(&S, 1, S.P.entries, false);
     S.best = (tess_regrouping){.block = 1, .bytes = WORTH_THE_TROUBLE * csr};
     if (A->rows == A->cols && S.P.entries > 0)
         TESS_TRY_CLEAN(look(&S));

@@ -60,15 +60,9 @@ int tess_rows_alike(const tess_pattern *P, int64_t i, int64_t j);
  * milliseconds. */
 tess_status tess_glance_regrouping(tess_ctx *ctx, const tess_matrix *A, bool *promising);
 
-/* The passes that bring x into another order and y back. */
-typedef enum tess_passes {
-    TESS_PASSES_NONE,   /* the order is A's own */
-    TESS_PASSES_FIELDS, /* the order is computed from the number of fields */
-    TESS_PASSES_LIST    /* the order is a list of rows */
-} tess_passes;
-
-/* The bytes of an SpMV with `blocks` blocks of b x b, its passes included. */
-double tess_regrouped_price(const tess_matrix *A, int32_t b, double blocks, tess_passes passes);
+/* The bytes of an SpMV with `blocks` blocks of b x b. By fields kernels read x and write y
+ * themselves. If the order is a `list` of rows, two passes over the vectors are included. */
+double tess_regrouped_price(const tess_matrix *A, int32_t b, double blocks, bool list);
 
 /* Estimates the number of f x f blocks when f fields are interleaved, from a sample of groups.
  * `marks` has P->cols columns. */
