@@ -95,6 +95,11 @@ static void transposes_are_those_of_the_preconditioner(void **state)
                                         "ilu0:schedule=colours",
                                         "iluk:levels=2",
                                         "ilut",
+                                        "ic0",
+                                        "ic0:schedule=levels",
+                                        "ick:levels=1",
+                                        "fsai",
+                                        "chebyshev",
                                         "ssor:schedule=colours,pc_type=f32"};
     tess_ctx *ctx = test_ctx(state);
     problem p = problem_open(ctx, problem_matrix(ctx, 40, 3, false, TESS_F64, 17), "cpu:2");

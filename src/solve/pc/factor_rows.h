@@ -29,9 +29,24 @@ static inline void pad_diagonal(const tess_matrix *A, int64_t row, double *block
             block[i * b + i] = 1;
 }
 
+/* Replaces a block by its symmetric part. Of an embedded complex block that is the Hermitian part.
+ * A symmetric block keeps its bits. */
+static inline void take_symmetric_part(double *block, int32_t b)
+{
+    for (int32_t j = 0; j < b; j++)
+        for (int32_t i = j + 1; i < b; i++) {
+            double *below = &block[j * b + i], *above = &block[i * b + j];
+            if (*below != *above)
+                *below = *above = 0.5 * *below + 0.5 * *above;
+        }
+}
+
 /* Copies the row's blocks of A to the place of the factors, and multiplies those off the diagonal
  * by `scale`. A diagonal block that is not stored becomes 0. Unless `place` is NULL, it receives
- * the addresses of the blocks by column. */
+ * the addresses of the blocks by column.
+ *
+ * Symmetric factors are M = L D L^T for any A: the solves with M^T are those with M. Where A is not
+ * symmetric, L is its lower half's and D comes from the symmetric part of the diagonal blocks. */
 static inline void load_row(const tess_factors *f, const tess_matrix *A,
                             const tess_factor_values *v, int domain, int64_t row, double scale,
                             double **place)
@@ -63,6 +78,8 @@ static inline void load_row(const tess_factors *f, const tess_matrix *A,
             place[column - first] = to;
     }
     pad_diagonal(A, row, diagonal);
+    if (f->symmetric)
+        take_symmetric_part(diagonal, f->block);
 }
 
 static inline void forget_row(const tess_factors *f, int domain, int64_t row, double **place)

@@ -1,4 +1,5 @@
-/* Block IC(0): M = L D L^T, with blocks where A has them. A has to be symmetric. */
+/* Block IC(0): M = L D L^T, with blocks where A has them. A should be symmetric: else
+ * M is that of a symmetric matrix made from one half of it (factor_rows.h). */
 #include "solve/pc/factor_rows.h"
 
 /* M = L D L^T. With S_ik = L_ik D_k, row by row and k upwards:
