@@ -40,11 +40,10 @@ static int run(cli_app *app, void *arguments)
         exit_status = solve_system(app, &args->solver.solve, &r);
         if (exit_status == EXIT_DONE) {
             const tess_result *result = &r.report.result;
-            const tess_plan_info plan = plan_info(r.plan);
             exit_status =
                 args->solver.common.json
-                    ? print_json(app,
-                                 with_regrouping(&plan, solve_json(r.matrix, r.device, &r.report)))
+                    ? print_json(app, with_regrouping(&r.report.plan,
+                                                      solve_json(r.matrix, r.device, &r.report)))
                     : solve_print(app, r.matrix, r.device, &r.report);
             if (exit_status == EXIT_DONE && args->out)
                 exit_status = output_vector(app, view_of(r.matrix).type, view_of(r.matrix).cols,

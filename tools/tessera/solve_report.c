@@ -55,12 +55,14 @@ int solve_print(cli_app *app, const tess_matrix *A, const tess_device *device,
                 const solve_report *report)
 {
     const tess_result *r = &report->result;
+    const tess_plan_info *plan = &report->plan;
     char a[TEXT_MAX], b[TEXT_MAX];
     printf("matrix    ");
     print_matrix_line(A);
     printf("\ndevice    %s\n", tess_device_description(device));
-    if (report->regrouping && *report->regrouping)
-        printf("regroup   %s\n", report->regrouping);
+    printf("kernel    %s\n", text_kernel(plan->format, plan->kernel, plan->params, a));
+    if (*plan->regrouping)
+        printf("regroup   %s\n", plan->regrouping);
     for (int i = 0; tess_solver_attempt(report->solver, i + 1); i++)
         printf("tried     %s\n", tess_solver_attempt(report->solver, i));
     printf("solver    %s, b is %s\n", report->spec, report->rhs);
@@ -93,12 +95,13 @@ json_t *solve_json(const tess_matrix *matrix, const tess_device *device, const s
 {
     const tess_matrix_view view = view_of(matrix), *A = &view;
     const tess_result *r = &report->result;
-    json_t *document =
-        json_pack("{s:s, s:s, s:s, s:s, s:I, s:i, s:I, s:s, s:s, s:b, s:I}", "device",
-                  device_info(device).backend, "solver", report->spec, "rhs", report->rhs, "type",
-                  type_name(A->type), "rows", (json_int_t)A->rows, "block", A->block_height,
-                  "blocks", (json_int_t)A->blocks, "reason", tess_reason_name(r->reason), "text",
-                  r->text, "solved", solve_is_solved(r), "iterations", (json_int_t)r->iterations);
+    json_t *document = json_pack(
+        "{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:i, s:I, s:s, s:s, s:b, s:I}", "device",
+        device_info(device).backend, "format", report->plan.format, "kernel", report->plan.kernel,
+        "params", report->plan.params, "solver", report->spec, "rhs", report->rhs, "type",
+        type_name(A->type), "rows", (json_int_t)A->rows, "block", A->block_height, "blocks",
+        (json_int_t)A->blocks, "reason", tess_reason_name(r->reason), "text", r->text, "solved",
+        solve_is_solved(r), "iterations", (json_int_t)r->iterations);
     if (!document)
         return NULL;
     const struct {

@@ -7,7 +7,7 @@
 typedef struct solve_report {
     tess_result result;
     const char *spec, *rhs; /* rhs: where b came from */
-    const char *regrouping; /* what the plan permutes inside; "" or NULL: nothing */
+    tess_plan_info plan;    /* format, kernel, what is permuted inside */
     const tess_solver *solver;
     double setup_seconds;
     double ceiling; /* bytes per second; 0: unknown */

@@ -182,9 +182,8 @@ int solve_system(cli_app *app, const solve_options *options, solve_run *r)
         r->report.spec = tess_solver_spec(r->solver);
     terminal_clear_progress(app);
     /* The share of what the device can read, of a working set of the size that a product moves. */
-    const tess_plan_info plan = plan_info(r->plan);
-    const double moves = plan.moves;
-    r->report.regrouping = plan.regrouping;
+    r->report.plan = plan_info(r->plan);
+    const double moves = r->report.plan.moves;
     TRY_CALL(app, tess_device_read_speed(r->device, moves > 0 ? moves : product_bytes(&A),
                                          &r->report.ceiling));
     return EXIT_DONE;
