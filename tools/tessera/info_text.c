@@ -207,7 +207,9 @@ static void print_verdict(const cli_app *app, const info_facts *facts)
     print_reason("fbcsr", shapes);
     if (info_regrouping_pays(facts)) {
         print_reason("renumber", facts->regrouping->reason);
-        print_reason("", "a plan of --block 1 permutes inside, where it pays (--regroup)");
+        print_reason("", is_complex(facts->matrix.type)
+                             ? "plans of complex matrices do not permute inside: renumber it"
+                             : "a plan of --block 1 permutes inside, where it pays (--regroup)");
     }
     char a[TEXT_MAX], b[TEXT_MAX];
     double flops = 2.0 * (double)r->blocks * r->rows * r->cols;
