@@ -44,20 +44,34 @@ static void by_chance(int64_t rows, int64_t *perm)
     }
 }
 
-/* Scalars and the natural block of an input: the blocks it has, or those that are detected. */
+static int32_t natural_block(tess_ctx *ctx, const tess_matrix *A)
+{
+    tess_detection *D;
+    check(ctx, tess_detect(ctx, A, NULL, &D));
+    const int32_t block = D->natural_block;
+    tess_detection_destroy(D);
+    return block;
+}
+
+/* Scalars and the natural block of an input: the blocks it has, or those that are detected, without
+ * stored zeros if there are any. */
 static tess_matrix *read_scalars(tess_ctx *ctx, const char *input, int32_t *block)
 {
-    tess_matrix *given, *A;
+    tess_matrix *given, *A, *without;
     check(ctx, tess_matrix_input(ctx, input, &given));
+    check(ctx, tess_matrix_to_csr(ctx, given, TESS_ZEROS_KEEP, &A));
     *block = given->block_height == given->block_width ? given->block_height : 1;
-    check(ctx, tess_matrix_to_csr(ctx, given, *block > 1 ? TESS_ZEROS_KEEP : TESS_ZEROS_DROP, &A));
     tess_matrix_destroy(given);
-    if (*block == 1) {
-        tess_detection *D;
-        check(ctx, tess_detect(ctx, A, NULL, &D));
-        *block = D->natural_block;
-        tess_detection_destroy(D);
+    if (*block > 1)
+        return A;
+    check(ctx, tess_matrix_to_csr(ctx, A, TESS_ZEROS_DROP, &without));
+    *block = natural_block(ctx, without);
+    if (*block > 1) {
+        tess_matrix_destroy(A);
+        return without;
     }
+    tess_matrix_destroy(without);
+    *block = natural_block(ctx, A);
     return A;
 }
 
