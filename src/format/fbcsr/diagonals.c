@@ -1,8 +1,8 @@
 /* SplitOnce for shapes of width 1 and shift -1, 0 or 1: columns, diagonals, anti-diagonals.
  *
  * The entries are sorted by diagonal (d = column - shift * row), with increasing rows in each. Then
- * the blocks of every diagonal are chosen by one exact dynamic program, since blocks of different
- * diagonals cannot overlap. O(entries + diagonals).
+ * the blocks of every diagonal are chosen by one dynamic program (select.c), since blocks of
+ * different diagonals cannot overlap, and aligned (align_windows). O(entries + diagonals).
  */
 #include "format/fbcsr/split.h"
 
