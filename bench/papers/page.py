@@ -16,6 +16,7 @@ ROOT = os.path.join(HERE, "..", "..")
 sys.path.insert(0, os.path.join(HERE, ".."))
 import draw  # noqa: E402
 import page_cg  # noqa: E402
+import page_passes  # noqa: E402
 import page_refused  # noqa: E402
 from figures import TABLE_5, all_figures  # noqa: E402
 from report_common import geometric_mean, load, prose  # noqa: E402
@@ -198,9 +199,9 @@ def section(figure, name, document, files):
     text += ("\n" + sigmoid_text(figure, cases)) if figure.speed == "transactions" else ""
     if figure.name == "004-cg":
         text += (f"\n![The five kernels](" + plot("004-6", page_cg.kernels_picture(cases)) + ")\n\n" + page_cg.table_2(cases, document["machine"])
-                 + page_cg.passes_text(cases) + page_cg.model_errors(name))
+                 + page_passes.of_boxes(document["figures"]) + page_cg.model_errors(name))
     if figure.name == "004-10":
-        text += page_cg.table_6(cases, TABLE_5)
+        text += page_cg.table_6(cases, TABLE_5) + page_passes.of_table_5(cases)
     text += page_refused.text(cases)
     return text + f"\n<details><summary>all numbers</summary>\n\n{table_text(figure, table)}\n\n</details>\n"
 

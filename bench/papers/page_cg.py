@@ -1,4 +1,4 @@
-"""What papers.md says of paper 004's model: fitted curves, Table 2, Figure 6, product and passes, Table 6."""
+"""What papers.md says of paper 004's model: fitted curves, Table 2, Figure 6, Table 6."""
 import math
 import os
 import re
@@ -7,7 +7,6 @@ import draw
 from report_common import load
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-BAR = 1.10  # an iteration over its product and the solver's passes
 
 
 def sigmoid_fit(points):
@@ -84,25 +83,6 @@ def kernels_picture(cases):
     few = max(1, len(sizes) // 6)  # labels that fit below a picture
     panel["sizes"] = [size if i % few == 0 else "" for i, size in enumerate(panel["sizes"])]
     return draw.speeds("Throughput of the vector kernels of CG (paper 004, Figure 6)", [panel], "unknowns", "GB/s")
-
-
-def passes_text(cases):
-    """CG on multiple rows beside its product and the solver's passes."""
-    told = [case for case in cases if case.get("passes", 0) > 0]
-    if not told:
-        return "\nProduct and passes were not timed.\n"
-    lines = ["\nAn iteration of the library's CG on multiple rows, beside its product and the solver's passes, which are what an iteration with the kernel "
-             f"of the library's choice costs beside its product. The bar is {BAR:.2f}:\n", "| | product, µs | passes | iteration | over product + passes | |",
-             "|---|---|---|---|---|---|"]
-    good = 0
-    for case in told:
-        ratio = case["iteration"] / (case["product"] + case["passes"])
-        good += ratio <= BAR
-        numbers = " | ".join(f"{1e6 * case[key]:.1f}" for key in ("product", "passes", "iteration"))
-        label = case["label"].replace("\t", ", ")
-        lines.append(f"| {label} | {numbers} | {ratio:.2f} | {'' if ratio <= BAR else 'over the bar'} |")
-    left = f" Of {len(cases) - len(told)} cases the passes were too short to be told." if len(told) < len(cases) else ""
-    return "\n".join(lines) + f"\n\n{good} of {len(told)} are within the bar.{left}\n"
 
 
 def table_6(cases, table_5):
