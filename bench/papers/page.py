@@ -4,7 +4,6 @@ Figure 8 by `tessera predict`. --check says whether they are what these say. Whe
 not run, Figure 8 stays as it is."""
 import argparse
 import glob
-import math
 import os
 import re
 import subprocess
@@ -18,7 +17,7 @@ import draw  # noqa: E402
 import page_cg  # noqa: E402
 import page_passes  # noqa: E402
 import page_refused  # noqa: E402
-from figures import TABLE_5, all_figures  # noqa: E402
+from figures import all_figures  # noqa: E402
 from report_common import geometric_mean, load, prose  # noqa: E402
 
 PAGE = os.path.join(ROOT, "docs", "performance", "papers.md")
@@ -72,6 +71,11 @@ def names_of(table):
     return list(dict.fromkeys(name for column in table.values() for cell in column.values() for name in cell))
 
 
+def cell_of(table, case):
+    panel, x = case["label"].split("\t")
+    return table[panel][x]
+
+
 def panels_of(table):
     names = names_of(table)
     if len(names) > len(draw.SERIES):
@@ -110,17 +114,6 @@ def factors_text(figure, table):
         return ""
     head = f"Times the speed of {baseline}, smallest and largest over the sizes:\n\n| | " + " | ".join(names) + " |\n|---|" + "---|" * len(names)
     return head + "\n" + "\n".join(lines) + "\n"
-
-
-def sigmoid_text(figure, cases):
-    lines = ["Equation 3 fitted to multiple rows (paper's Table 3 is of a GTX280):\n", "| | µ | σ | ν, GB/s | mean relative error |", "|---|---|---|---|---|"]
-    for panel in dict.fromkeys(case["label"].split("\t")[0] for case in cases):
-        points = [(2 * case["stored"], speed_of(figure, case, run["seconds"])) for case in cases if case["label"].startswith(panel + "\t")
-                  for run in runs_of(figure, case, ["multi_row"])]
-        if len(points) > 3:
-            mu, sigma, nu, error = page_cg.sigmoid_fit(points)
-            lines.append(f"| {panel} | {mu:.1f} | {sigma:.2f} | {nu:.0f} | {error:.2f} |")
-    return "\n".join(lines) + "\n"
 
 
 def when(figure, measured):
@@ -196,12 +189,15 @@ def section(figure, name, document, files):
     text += f" {missing} of {measured['asked']} cases found no time." if missing > 0 else ""
     text += f"\n\n![{figure.title}]({plot(figure.name, picture(figure, table, unit))})\n\n" + factors_text(figure, table)
     text += tuned_text(cases) + shapes_text(cases)
-    text += ("\n" + sigmoid_text(figure, cases)) if figure.speed == "transactions" else ""
+    if figure.speed == "transactions":
+        found = [[(case, cell_of(table, case).get(name)) for case in cases]
+                 for name in ("multiple rows", "multiple rows, tuned")]
+        text += "\n" + page_cg.table_3(cases, found)
     if figure.name == "004-cg":
         text += (f"\n![The five kernels](" + plot("004-6", page_cg.kernels_picture(cases)) + ")\n\n" + page_cg.table_2(cases, document["machine"])
                  + page_passes.of_boxes(document["figures"]) + page_cg.model_errors(name))
     if figure.name == "004-10":
-        text += page_cg.table_6(cases, TABLE_5) + page_passes.of_table_5(cases)
+        text += page_cg.table_6(cases) + page_passes.of_table_5(cases)
     text += page_refused.text(cases)
     return text + f"\n<details><summary>all numbers</summary>\n\n{table_text(figure, table)}\n\n</details>\n"
 
