@@ -1,9 +1,9 @@
 """The papers' tables and figures as lists of cases for tessera_bench_papers (products.c).
 
 A figure says what is measured (`cases`), which of the kernels make a line (`series`: name, what its kernels' names
-begin with), what is drawn (`speed`) and what the paper's authors measured (`paper`). Matrices that the papers use and
-that are not to be had are replaced by one of about the same size and rows; STAND_INS says by which. entries.h says what
-a kernel's name may be.
+begin with), what is drawn (`speed`) and what the paper's authors measured (`paper`). Most matrices
+of the papers are not available: STAND_INS says what takes the place of each. Some of these are of
+another size. entries.h says what a kernel's name may be.
 """
 import argparse
 import gzip
@@ -18,7 +18,13 @@ MATRICES = os.path.abspath(os.environ.get(
     "TESSERA_MATRICES", os.path.join(os.path.dirname(__file__), "..", "..", "..", "shared", "matrices")))
 LONG_ROWS = "gen:powerlaw:rows=39899,avg=4,b=1,long=16,length=3000"
 
-# Paper 003, Table II: the matrix, and what stands for it.
+# Paper 003, Table II: rows and entries of the matrix; and what stands for it in Figures 10 to 18.
+# What stands for Figure 21's is in figures_003.
+TABLE_II = {
+    "airfoil_2d": (14214, 259688), "bauru5727": (40366, 145019), "cage10": (11397, 150645),
+    "cavity21": (4562, 131735), "coater2": (9540, 207308), "hvdc1": (24842, 158426),
+    "lhr07": (7337, 154660), "rajat22": (39899, 195429), "shermanACb": (18510, 145149),
+    "spe5Ref_dpdp": (2058000, 113464400)}
 STAND_INS_003 = {
     "airfoil_2d": "bcsstk25", "bauru5727": "ant16km_pat", "cage10": "bcsstk18", "cavity21": "cavity24_pat",
     "coater2": "gen:random:rows=9540,count=22", "hvdc1": "wang4", "lhr07": "gen:random:rows=7337,avg=21", "rajat22": LONG_ROWS, "shermanACb": "arrow"}
@@ -57,6 +63,8 @@ class Figure:
     weight: float = 1  # share of the time that all have together
     baseline: tuple = ()  # the table says how much faster the others are than the first of these that was measured
     cpu_cases: list = field(default_factory=list)  # in place of `cases` on a CPU
+    quick: str = ""  # a sentence: what --quick takes, and what a full run has
+    never: str = ""  # the cells that it does not ask for
 
 
 def source(name):
@@ -93,12 +101,17 @@ def figures_003(quick):
         "003-10..18", "K1, K2 and K3 on promoted patterns (paper 003, Figures 10 to 18 and Table III)",
         "On a K40c KSPARSE is 3.09 to 3.54 times faster than cuSPARSE's BSR where rows are even, and up to 8.86 (rajat22) and 30.25 times "
         "(shermanACb) faster when balanced; balancing gains up to 6.18 and 15 times there.",
-        cases, series, weight=4, baseline=("cuSPARSE BSR",))
+        cases, series, weight=4, baseline=("cuSPARSE BSR",),
+        quick="`--quick` takes b = 2, 3, 5, 8 and 16, and b = 32, 48 and 64 for cage10, hvdc1 and "
+              "rajat22 alone. A full run has 16 block sizes for all nine patterns.",
+        never="K3 below b = 32, cuSPARSE's CSR and sliced ELL above b = 5 (in a full run above 32)")
     yield Figure(
         "003-21", "A reservoir's matrix of 7 × 7 blocks (paper 003, Figure 21)",
         "KSPARSE is 2.4 times faster than cuSPARSE's BSR, 1.13 times than its HYB, and balancing gains nothing.",
         [("spe5Ref_dpdp", 7, "f64", 0, f"gen:stencil7:n={40 if quick else 66},b=7", ["plan", *ksparse(7), "cusparse"])], series,
-        baseline=("cuSPARSE BSR",))
+        baseline=("cuSPARSE BSR",),
+        quick="`--quick` takes a grid of 40³ cells, a full run one of 66³: 2 012 472 rows and 97.3 "
+              "million entries.")
 
 
 def is_real(path):
@@ -118,12 +131,19 @@ def figures_001(quick):
         "Of 31 matrices 13 have blocks of the five shapes; up to 1.85 times CSR's speed on a K20c and 1.42 times on a GTX 980.",
         cases(["sliced", f"splits:{SHAPES_001}", "cusparse_csr"], 150 if quick else 400),
         [("five shapes", ["splits", "fbcsr/"]), ("CSR", ["sliced", "csr"]), ("cuSPARSE CSR", ["cusparse_csr"])], "GFlop/s", "matrix",
-        devices=("cuda", "cpu"), weight=2, baseline=("CSR",), cpu_cases=cases(["csr", f"fbcsr/:{SHAPES_001}"], 60 if quick else 400))
+        devices=("cuda", "cpu"), weight=2, baseline=("CSR",),
+        cpu_cases=cases(["csr", f"fbcsr/:{SHAPES_001}"], 60 if quick else 400),
+        quick="`--quick` takes 14 of 33 matrices, repeated to 150 MB, on a CPU to 60. A full run "
+              "repeats them to 400 MB.")
 
 
 def gpu_002(b):
     names = ["plan", "cusparse_bsr"] + (["by_block"] if b <= 5 else []) + (["by_column"] if b <= 32 else [])
     return names + ["row_per_thread:shared=0", "row_per_thread:shared=1"]
+
+
+SAME = "`--quick` leaves nothing out."
+BY_BLOCK = "Algorithm 2 above b = 5, its own limit"
 
 
 def figures_002(quick):
@@ -137,29 +157,41 @@ def figures_002(quick):
     yield Figure(
         "002-8", "Algorithms 2 to 5 at each matrix's own block size (paper 002, Figure 8)",
         "On a K80 up to 4 times faster than cusparseDbsrmv; 60 to 120 GB/s of 240.",
-        [("each at its own b", name, "f64", b, spec, gpu_002(b)) for name, b, spec in matrices], series, "GB/s", "matrix")
+        [("each at its own b", name, "f64", b, spec, gpu_002(b)) for name, b, spec in matrices],
+        series, "GB/s", "matrix", quick=SAME, never=BY_BLOCK)
     sizes = (2, 3, 4, 5, 8, 16, 24, 32) if quick else tuple(range(2, 33))
     spec = STAND_INS_002["GT01R"][1]
     yield Figure(
         "002-9", "One matrix cut into blocks of every size (paper 002, Figure 9)",
         "By block is the fastest below 5, by column from 6 to 16, row per thread above 16; cuSPARSE is fast at powers of two only.",
         [("GT01R", b, "f64", b, spec, gpu_002(b)) for b in sizes], series + [s for s in cpu_series if s not in series], "GB/s",
-        devices=("cuda", "cpu"), baseline=("CSR",), cpu_cases=[("GT01R", b, "f64", b, spec, cpu) for b in sizes])
+        devices=("cuda", "cpu"), baseline=("CSR",),
+        cpu_cases=[("GT01R", b, "f64", b, spec, cpu) for b in sizes],
+        quick="`--quick` takes 8 block sizes; a full run has all 31 from 2 to 32.", never=BY_BLOCK)
     yield Figure(
         "002-6", "BCSR on a CPU at each matrix's own block size (paper 002, Figure 6)",
         "On 16 Sandy Bridge cores 80 GB/s, 78 % of the memory's; up to 147 times faster than mkl_dbsrmv on one thread and 3 times than mkl_dcsrmv.",
         [], cpu_series, "GB/s", "matrix", devices=("cpu",), baseline=("CSR",),
-        cpu_cases=[("each at its own b", name, "f64", b, spec, cpu) for name, b, spec in matrices])
+        cpu_cases=[("each at its own b", name, "f64", b, spec, cpu) for name, b, spec in matrices],
+        quick=SAME)
     yield Figure(
         "002-10", "Threads (paper 002, Figure 10)", "Speed grows almost linearly up to 16 cores, hyperthreads add a little.",
         [], cpu_series, "GB/s", "threads", devices=("cpu",), threads=[1, 2, 4, 8, 16, 32],
-        cpu_cases=[(name, 0, "f64", b, spec, cpu) for name, b, spec in matrices if name == "GT01R" or (name == "RM07R" and not quick)])
+        cpu_cases=[(name, 0, "f64", b, spec, cpu) for name, b, spec in matrices
+                   if name == "GT01R" or (name == "RM07R" and not quick)],
+        quick="`--quick` leaves out RM07R.")
 
 
 def tiled(name):
     spec, copies = STAND_INS_004[name]
     made = source(spec)
     return made if copies == 1 else f"tile:copies={copies}:{made}"
+
+
+def has_memory(n, real):
+    """Whether three times a dense matrix fits: a case holds it twice."""
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return memory >= 3 * n * n * (4 if real == "f32" else 8)
 
 
 STAGES = [("block row", "block_row:reorder=0"), ("warp", "warp_row:reorder=0,sort=0"), ("multiple rows", "multi_row:reorder=0,sort=0"),
@@ -170,10 +202,13 @@ def figures_004(quick):
     names = [n for n in STAND_INS_004 if not quick or n in ("Dense", "FEM/Cantilever", "Protein", "FEM/Ship", "Economics", "Webbase")]
     sizes = (1, 2, 4, 8)
     stages = [(text, [kernel]) for text, kernel in STAGES]
+    six = "`--quick` takes 6 of the 14 matrices of Table 4."
     yield Figure(
         "004-2", "The stages of the mapping, raw speed in single precision (paper 004, Figure 2)",
         "Warp beats block row but for Dense; multiple rows lose for N = 1 and 2 until blocks are reordered; sorting gains most where rows differ.",
-        [(name, n, "f32", n, tiled(name), [kernel for _, kernel in STAGES]) for name in names for n in sizes], stages, "raw GFlop/s")
+        [(name, n, "f32", n, tiled(name), [kernel for _, kernel in STAGES])
+         for name in names for n in sizes],
+        stages, "raw GFlop/s", quick=six)
     best = [f"multi_row:Bx={bx}" for bx in (1, 2, 4, 8)]
     for real in ("f32", "f64"):
         yield Figure(
@@ -181,18 +216,25 @@ def figures_004(quick):
             "On a GTX570 the best block size of multiple rows is faster than CUSP's hybrid and cuSPARSE's CSR but where rows are short or uneven.",
             [(name, n, real, n, tiled(name), ["plan", *best] + (["cusparse_csr"] if n == 1 else [])) for name in names for n in sizes],
             [("tessera", ["plan"]), ("multiple rows, B_x = 1", ["multi_row:Bx=1"]), ("multiple rows, best B_x", ["multi_row"]),
-             ("cuSPARSE CSR", ["cusparse_csr"])], "GFlop/s")
+             ("cuSPARSE CSR", ["cusparse_csr"])], "GFlop/s", quick=six,
+            never="cuSPARSE's CSR above b = 1, since it has no blocks")
     edges = (4, 8, 16, 24, 32, 48, 64) if quick else (4, 6, 8, 12, 16, 24, 32, 48, 64, 80, 96)
     yield Figure(
         "004-7", "Raw throughput of multiple rows and the sigmoid of equation 3 (paper 004, Figure 7 and Table 3)",
         "GTX280, best: ν = 85, 135, 140 and 145 GB/s for N = 1, 2, 4 and 8, µ about 20, σ about 1.4.",
         [(f"N = {n}", e, "f32", n, f"gen:stencil27:n={e},b={n}", ["multi_row", "plan"]) for n in sizes for e in edges
-         if e**3 * 27 * n * n < 6e7], [("tessera", ["plan"]), ("multiple rows", ["multi_row"])], "transactions", "edge of the box")
+         if e**3 * 27 * n * n < 6e7],
+        [("tessera", ["plan"]), ("multiple rows", ["multi_row"])],
+        "transactions", "edge of the box",
+        quick="`--quick` takes 7 edges of 4 to 64 cells, a full run 11 of 4 to 96. Both take "
+              "matrices of fewer than 60 million entries.")
     yield Figure(
         "004-5", "Loading vectors, fixed and variable grids (paper 004, Figure 5)",
         "GTX280: ν = 119 GB/s with a fixed grid and 109 with a variable one, µ = 17.9, σ = 1.5.",
         [(f"{v} vectors" if v > 1 else "1 vector", f"2^{e}", "f32", 0, str(2**e), []) for v in (1, 2, 4, 8) for e in range(14, 28, 1 if not quick else 2)],
-        [("fixed grid", ["fixed"]), ("variable grid", ["variable"])], "GB/s of vectors", "elements loaded", program="load", weight=0.2)
+        [("fixed grid", ["fixed"]), ("variable grid", ["variable"])],
+        "GB/s of vectors", "elements loaded", program="load", weight=0.2,
+        quick="`--quick` takes every second power of two.")
     boxes = (8, 16, 32, 48, 64) if quick else (6, 8, 12, 16, 24, 32, 48, 64, 80)
     # For Table 2 alone: a vector of 17, 57 and 134 MB.
     long_vectors = [] if quick else [
@@ -204,13 +246,16 @@ def figures_004(quick):
         [(f"N = {n}", e, "f64", 0, f"gen:stencil27:n={e},b={n}", ["multi_row"]) for n in sizes for e in boxes
          if e**3 * 27 * n * n < 3e7] + long_vectors,
         [("tessera", ["ours"]), ("the paper's five kernels", ["paper"])],
-        "GFlop/s", "edge of the box", program="cg", baseline=("the paper's five kernels",))
+        "GFlop/s", "edge of the box", program="cg", baseline=("the paper's five kernels",),
+        quick="`--quick` takes edges of 8, 16, 32, 48 and 64 cells, a full run nine of 6 to 80. "
+              "Both take boxes of fewer than 30 million entries. A full run has three grids of "
+              "7 points too, whose vectors do not fit the L2.")
     yield Figure(
         "004-10", "Conjugate gradients and the model's estimate on matrices of Table 5 (paper 004, Figure 10 and Table 6)",
         "Estimated and measured come closer as blocks grow: average relative errors 0.18, 0.12, 0.07 and 0.06 for N = 1, 2, 4 and 8.",
         [(f"N = {n}", number, "f64", 0, f"blocks={n}:{source(name)}", ["multi_row"]) for n in sizes for number, (_, name) in TABLE_5.items()],
         [("tessera on multiple rows, an iteration", ["iteration"]), ("estimate", ["estimate"])], "GFlop/s", "Id in Table 5", program="cg",
-        weight=0.7)
+        weight=0.7, quick=SAME)
     dense = (128, 256, 512, 1024, 2048, 4096, 8192) if quick else (128, 256, 512, 1024, 2048, 4096, 8192, 16384)
     blocks = (4, 8, 16) if quick else (2, 4, 8, 16, 32, 64)
 
@@ -229,7 +274,11 @@ def figures_004(quick):
              ("cuBLAS gemv", ["cublas"]), ("OpenBLAS gemv", ["cblas"])],
             "GB/s of the matrix", "n", devices=("cuda", "cpu"), weight=1.5, baseline=("cuBLAS gemv", "OpenBLAS gemv"),
             cpu_cases=[("dense", n, real, 0, f"dense:n={n},b={b}", ["plan", "bsr/"] + (["cblas"] if b == 8 else []))
-                       for n in dense for b in blocks if n <= 8192])
+                       for n in dense for b in blocks if n <= 8192 or has_memory(n, real)],
+            quick="`--quick` takes n up to 8192 and b = 4, 8 and 16. A full run has b = 2 to 64, "
+                  "and n = 16384 too; on a CPU only where three times the matrix fits its memory, "
+                  "6.4 GB in f64.",
+            never="block row and multiple rows above n = 4096")
 
 
 def all_figures(quick):

@@ -17,7 +17,7 @@ import draw  # noqa: E402
 import page_cg  # noqa: E402
 import page_passes  # noqa: E402
 import page_refused  # noqa: E402
-from figures import all_figures  # noqa: E402
+from figures import TABLE_II, all_figures  # noqa: E402
 from report_common import geometric_mean, load, prose  # noqa: E402
 
 PAGE = os.path.join(ROOT, "docs", "performance", "papers.md")
@@ -169,6 +169,37 @@ def picture(figure, table, unit):
     return draw.speeds(figure.title, panels_of(table), figure.across, unit)
 
 
+def stand_ins_text(figure, cases):
+    """Paper 003: rows and entries of its matrices and of what stands for them here. Promoted
+    patterns are counted before their entries became blocks. Figure 21's has blocks of its own."""
+    if not figure.name.startswith("003"):
+        return ""
+    lines = ["\nThe paper's matrices (Table II) and what stands for them:\n",
+             "| | the paper's rows | entries | rows here | entries | longest row | input |",
+             "|---|---|---|---|---|---|---|"]
+    smallest = {}
+    for case in sorted(cases, key=lambda case: -case["block"]):
+        smallest[case["label"].split("\t")[0]] = case
+    for name, (rows, entries) in TABLE_II.items():
+        if name in smallest:
+            case = smallest[name]
+            promoted = case["input"].startswith("promote:")
+            b, longest = (case["block"], 1) if promoted else (1, case["block"])
+            made = re.sub(r"^promote:b=\d+:|,b=1\b", "", case["input"])
+            lines.append(f"| {name} | {rows} | {entries} | {case['rows'] // b} | "
+                         f"{case['stored'] // b ** 2} | {case['longest_row'] * longest} | "
+                         f"`{made}` |")
+    return "\n".join(lines) + "\n"
+
+
+def never_text(figure, table):
+    """What the figure does not ask for, where cells are empty."""
+    cells = (cell for column in table.values() for cell in column.values())
+    if not figure.never or all(value for cell in cells for value in cell.values()):
+        return ""
+    return f"\nEmpty because the figure does not ask for them: {figure.never}.\n"
+
+
 def section(figure, name, document, files):
     measured = document["figures"][figure.name]
     cases = measured["cases"]
@@ -184,11 +215,12 @@ def section(figure, name, document, files):
     options = " --quick" * measured["quick"] + (f" --tune {measured['tune']:g}" if measured.get("tune") else "")
     missing = measured["asked"] - len(cases)
     text = f"### {document['machine']}\n\n`bench/papers/run.py {figure.name} --device {measured['device']}{options}`, {unit}. {when(figure, measured)}"
-    text += " A quick run: fewer sizes or matrices." if measured["quick"] else ""
+    text += f" {figure.quick}" if measured["quick"] else ""
     text += f" **{measured['note']}**" if "note" in measured else ""
     text += f" {missing} of {measured['asked']} cases found no time." if missing > 0 else ""
     text += f"\n\n![{figure.title}]({plot(figure.name, picture(figure, table, unit))})\n\n" + factors_text(figure, table)
     text += tuned_text(cases) + shapes_text(cases)
+    text += stand_ins_text(figure, cases)
     if figure.speed == "transactions":
         found = [[(case, cell_of(table, case).get(name)) for case in cases]
                  for name in ("multiple rows", "multiple rows, tuned")]
@@ -198,7 +230,7 @@ def section(figure, name, document, files):
                  + page_passes.of_boxes(document["figures"]) + page_cg.model_errors(name))
     if figure.name == "004-10":
         text += page_cg.table_6(cases) + page_passes.of_table_5(cases)
-    text += page_refused.text(cases)
+    text += page_refused.text(cases) + never_text(figure, table)
     return text + f"\n<details><summary>all numbers</summary>\n\n{table_text(figure, table)}\n\n</details>\n"
 
 
@@ -210,7 +242,8 @@ def page(files):
            "matrices stand for those of the papers, and what is missing. Every speed is from one run in which all kernels of a case took turns, "
            "and is given where the result was right: products are compared with the reference, x of a solver with the residual that it claims, "
            "loaded sums with what they must be. Where that does not hold, the section says so. All speeds of a case count the same work, so that "
-           "their quotients are those of times.\n"]
+           "their quotients are those of times. A cell is empty (–) where a kernel does not take "
+           "the matrix, or where the figure does not ask for it. The section says which.\n"]
     for figure in all_figures(False).values():
         sections = [section(figure, name, d, files) for name, d in documents.items() if figure.name in d["figures"]]
         out.append(f"## {figure.title}\n\nThe paper: {figure.paper}\n")
