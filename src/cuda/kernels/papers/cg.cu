@@ -1,7 +1,9 @@
 /* The vector operations of paper 004's conjugate gradients (Algorithm 1, Table 2): five kernels and
  * a reduction, as the paper divides them. Each product that a dot needs is written to memory and
- * added up by the reduction: an iteration moves 20 vectors and three reductions beside A. The
- * solver's own passes (src/cuda/solve) move 12, c counted as here; these are for comparison.
+ * added up by the reduction: an iteration moves 18 vectors and three reductions beside A. The
+ * paper's equation 6 counts 20, with cg2, which Algorithm 1 runs only when beta is below the
+ * tolerance. The solver's own passes (src/cuda/solve) move 12, c counted as here; these are for
+ * comparison.
  *
  *     kernel    reads           writes               vectors
  *     cg1       r b c           r w v p t s          9         once
