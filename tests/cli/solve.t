@@ -3,6 +3,7 @@ Times vary, the rest does not. A generated problem brings its right-hand side.
   $ tessera solve gen:elasticity:n=4 --device ref | grep -vE '^(time|memory| )'
   matrix    300 x 300, 1 690 blocks of 3 x 3, f64
   device    ref: 1 thread, plain loops
+  kernel    bsr ref
   solver    cg:pc=bjacobi, b is the generator's
   result    CONVERGED: |b - Ax|/|b| = 6.61e-09 after 32 iterations
   residual  6.61e-09 by the recurrence, 6.61e-09 recomputed
@@ -16,6 +17,9 @@ Times vary, the rest does not. A generated problem brings its right-hand side.
   [2]
   $ tessera solve gen:elasticity:n=3 --device ref --method gmres --pc ic0 --options restart=10 --json | grep -oE '"[a-z_]+":'
   "device":
+  "format":
+  "kernel":
+  "params":
   "solver":
   "rhs":
   "type":
