@@ -12,7 +12,7 @@
 #include "cuda/kernels/support.h"
 #include "cuda/plan/launch.h"
 #include "cuda/plan/plan.h"
-#include "cuda/solve/factors.h"
+#include "cuda/solve/triangles/factors.h"
 #include "format/fbcsr/fbcsr.h"
 #include "inspect/check.h"
 #include "plan/model/model.h"

@@ -1,5 +1,6 @@
 /* "cuda" as a device. */
-#include "cuda/solve/part_product.h"
+#include "cuda/solve/amg/coarsen_level.h"
+#include "cuda/solve/parts/part_product.h"
 #include "cuda/solve/space.h"
 
 /* What all plans on a GPU have, whoever multiplies. */

@@ -8,7 +8,8 @@
  * `whole` and `shuffle` keep a copy of the blocks, with columns of the whole matrix, and a plan for
  * it. Transposed products take the default form. `multiply` has vectors, messages and results in
  * host memory: it is for parts on processors. A device that multiplies parts itself (backend.h,
- * part_multiply) exchanges as the form says in its own memory (cuda/solve/form.h); it calls `work`.
+ * part_multiply) exchanges as the form says in its own memory (cuda/solve/parts/form.h); it calls
+ * `work`.
  */
 #pragma once
 

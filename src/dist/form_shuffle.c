@@ -8,7 +8,7 @@
  *     6  each part's rows of y go back to it; in the paper y stays on the first device
  *
  * All of it is in host memory here, for parts on processors; only step 2 is a device's. Parts on
- * GPUs take all six steps on the devices (cuda/solve/form.h), with the plan and the list of
+ * GPUs take all six steps on the devices (cuda/solve/parts/form.h), with the plan and the list of
  * segments of this file.
  */
 #include "core/threads.h"

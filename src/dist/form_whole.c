@@ -5,7 +5,7 @@
  * products are Algorithm 2's in every form: each part adds the sums of all parts, in their order.
  *
  * The exchange here is in host memory, for parts on processors. Parts on GPUs exchange on the
- * devices (cuda/solve/form.h), with the plan of this file.
+ * devices (cuda/solve/parts/form.h), with the plan of this file.
  */
 #include "dist/form.h"
 

@@ -2,7 +2,7 @@
 #ifndef TEST_COARSEN_SHAPES_H
 #define TEST_COARSEN_SHAPES_H
 
-#include "cuda/solve/coarsen.h"
+#include "cuda/solve/amg/coarsen.h"
 
 typedef struct test_coarsen_shape {
     int32_t block, modes;

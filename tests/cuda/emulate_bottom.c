@@ -3,7 +3,7 @@
  * one fault each, made by the build, must fail. */
 #include <float.h>
 
-#include "cuda/solve/bottom.h"
+#include "cuda/solve/amg/bottom.h"
 #include "emu/emulator.h"
 #include "problems.h"
 #include "support/support.h"

@@ -2,7 +2,7 @@
  * order of threads and however many domains there are. */
 #include <string.h>
 
-#include "cuda/solve/groups.h"
+#include "cuda/solve/amg/groups.h"
 #include "emu/emulator.h"
 #include "support/support.h"
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cuda/kernels/support.h"
-#include "cuda/solve/pass.h"
+#include "cuda/solve/units/pass.h"
 #include "emu/emulator.h"
 #include "support/support.h"
 

@@ -3,9 +3,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "cuda/solve/lanczos.h"
-#include "cuda/solve/patterns.h"
-#include "cuda/solve/strength.h"
+#include "cuda/solve/amg/lanczos.h"
+#include "cuda/solve/amg/patterns.h"
+#include "cuda/solve/amg/strength.h"
 #include "emu/emulator.h"
 #include "matrix/multiply.h"
 #include "ref/ref.h"

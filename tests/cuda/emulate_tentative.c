@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "cuda/solve/tentative.h"
+#include "cuda/solve/amg/tentative.h"
 #include "emu/emulator.h"
 #include "problems.h"
 

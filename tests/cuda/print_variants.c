@@ -5,12 +5,12 @@
 #include <string.h>
 
 #include "coarsen_shapes.h"
-#include "cuda/solve/bottom.h"
-#include "cuda/solve/groups.h"
-#include "cuda/solve/lanczos.h"
-#include "cuda/solve/patterns.h"
-#include "cuda/solve/strength.h"
-#include "cuda/solve/tentative.h"
+#include "cuda/solve/amg/bottom.h"
+#include "cuda/solve/amg/groups.h"
+#include "cuda/solve/amg/lanczos.h"
+#include "cuda/solve/amg/patterns.h"
+#include "cuda/solve/amg/strength.h"
+#include "cuda/solve/amg/tentative.h"
 #include "permutes.h"
 #include "triangular_variants.h"
 #include "passes.h"

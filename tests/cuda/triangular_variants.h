@@ -2,7 +2,7 @@
 #ifndef TEST_TRIANGULAR_VARIANTS_H
 #define TEST_TRIANGULAR_VARIANTS_H
 
-#include "cuda/solve/triangles.h"
+#include "cuda/solve/triangles/triangles.h"
 
 typedef struct test_triangular {
     char name[64]; /* "triangular_b3_f64_f32" */

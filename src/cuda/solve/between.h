@@ -1,7 +1,7 @@
 /* What an iteration does between two products in one launch, on a device. */
 #pragma once
 
-#include "cuda/solve/loop_code.h"
+#include "cuda/solve/units/loop_code.h"
 
 struct tess_between {
     int64_t first, count; /* units */

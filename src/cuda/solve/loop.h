@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cuda/plan/plan.h"
-#include "cuda/solve/loop_code.h"
+#include "cuda/solve/units/loop_code.h"
 
 typedef struct tess_loop {
     bool planned, fits;

@@ -11,8 +11,8 @@
 #pragma once
 
 #include "cuda/solve/between.h"
-#include "cuda/solve/factors.h"
-#include "cuda/solve/halo.h"
+#include "cuda/solve/triangles/factors.h"
+#include "cuda/solve/parts/halo.h"
 #include "cuda/solve/loop.h"
 
 typedef struct tess_cuda_diagonal tess_cuda_diagonal;
@@ -196,4 +196,3 @@ tess_status tess_cuda_recall(tess_space *space, int system, int64_t i, double *t
 void tess_cuda_account(tess_space *space, const tess_steps *steps, int count, double seconds);
 
 extern const tess_space_ops tess_cuda_space_ops;
-extern const struct tess_amg_device_ops tess_cuda_amg_ops; /* coarsen.c */

@@ -5,7 +5,7 @@
  *     test_cuda_device_factors [N/M]     the N-th of M parts of the list */
 #include <string.h>
 
-#include "cuda/solve/factors.h"
+#include "cuda/solve/triangles/factors.h"
 #include "shapes.h"
 #include "triangular_variants.h"
 

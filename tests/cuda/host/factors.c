@@ -1,7 +1,7 @@
 /* Triangular preconditioners on the fake device: what the host does around the kernels. */
 #include "session.h"
 
-#include "cuda/solve/factors.h"
+#include "cuda/solve/triangles/factors.h"
 #include "shapes.h"
 
 typedef struct subject {

@@ -1,0 +1,104 @@
+/* The tentative prolongator of a level, made on the device from the groups. */
+#include "cuda/solve/amg/tentative.h"
+
+void tess_tentative_launch(const tess_coarsen_matrix *Q, const tess_tentative_arrays *arrays,
+                           const double centre[3], tess_cuda_launch *launch)
+{
+    enum { WARP = 32, GROUPS = TESS_TENTATIVE_THREADS / WARP };
+    tess_cuda_launch_start(launch, "tentative", tess_ceil_div(arrays->groups, GROUPS),
+                           TESS_TENTATIVE_THREADS);
+    TESS_CUDA_POINTERS(launch, arrays->offsets, arrays->members, Q->offsets, Q->values,
+                       arrays->given, arrays->coordinates, arrays->coarse, arrays->dead,
+                       arrays->dead_count);
+    TESS_CUDA_INTEGERS(launch, arrays->groups, Q->height, Q->width, arrays->length);
+    TESS_CUDA_NUMBERS(launch, centre[0], centre[1], centre[2]);
+}
+
+/* What only this operation needs: the finest level's given modes or coordinates, and a count. */
+typedef struct brought {
+    cu_pointer modes, dead_count;
+} brought;
+
+static tess_status bring(tess_cuda *cuda, const tess_mode_source *source, brought *to)
+{
+    const double *modes = !source ? NULL : source->given ? source->given : source->coordinates;
+    const int64_t count = !modes          ? 0
+                          : source->given ? source->count * source->rows
+                                          : source->block * source->nodes;
+    TESS_TRY(tess_coarsen_put_array(cuda, modes, count, sizeof *modes, &to->modes));
+    TESS_TRY(tess_coarsen_put_array(cuda, NULL, 1, sizeof(uint32_t), &to->dead_count));
+    return TESS_CU(cuda, cuMemsetD8Async(to->dead_count, 0, sizeof(uint32_t), cuda->stream));
+}
+
+static tess_status run(tess_coarsen_level *s, const tess_mode_source *source, const brought *b,
+                       int64_t groups)
+{
+    static const double nowhere[3] = {0};
+    const tess_coarsen_matrix *Q = &s->matrix[COARSEN_Q];
+    const tess_tentative_arrays arrays = {
+        .offsets = s->groups[0],
+        .members = s->groups[1],
+        .given = s->above        ? s->above->modes
+                 : source->given ? b->modes
+                                 : 0,
+        .coordinates = !s->above && source->coordinates ? b->modes : 0,
+        .coarse = s->modes,
+        .dead = s->dead,
+        .dead_count = b->dead_count,
+        .groups = groups,
+        .length = s->above ? Q->block_rows * Q->height : source->rows};
+    tess_cuda_launch l;
+    tess_tentative_launch(Q, &arrays, s->above ? nowhere : source->centre, &l);
+    return tess_coarsen_run(s->cuda, "tentative.cu", NULL, &l);
+}
+
+/* Copies the groups and the pattern of Q to the device, where the host made them. */
+static tess_status need_groups(tess_coarsen_level *s, const tess_amg_level *level)
+{
+    const tess_aggregates *groups = &level->aggregates;
+    tess_coarsen_matrix *Q = &s->matrix[COARSEN_Q];
+    if (s->groups[0]) {
+        Q->height = level->tentative->block_height;
+        Q->width = level->tentative->block_width;
+        return TESS_OK;
+    }
+    TESS_TRY(tess_coarsen_put_array(s->cuda, groups->offsets, groups->count + 1,
+                                    sizeof *groups->offsets, &s->groups[0]));
+    TESS_TRY(tess_coarsen_put_array(s->cuda, groups->members, groups->offsets[groups->count],
+                                    sizeof *groups->members, &s->groups[1]));
+    return tess_coarsen_put_pattern(s, COARSEN_Q, level->tentative, NULL);
+}
+
+static tess_status make(tess_coarsen_level *s, const tess_mode_source *source,
+                        const tess_amg_level *level)
+{
+    tess_cuda *cuda = s->cuda;
+    const tess_aggregates *groups = &level->aggregates;
+    const int64_t k = level->tentative->block_width;
+    brought b = {0};
+    uint32_t dead = 0;
+    tess_status status;
+    TESS_TRY(need_groups(s, level));
+    TESS_TRY(tess_coarsen_put_values(s, COARSEN_Q));
+    TESS_TRY(tess_coarsen_put_array(cuda, NULL, groups->count * k * k, sizeof(double), &s->modes));
+    TESS_TRY(tess_coarsen_put_array(cuda, NULL, groups->count * k, 1, &s->dead));
+    TESS_TRY_CLEAN(bring(cuda, s->above ? NULL : source, &b));
+    TESS_TRY_CLEAN(run(s, source, &b, groups->count));
+    TESS_TRY_CLEAN(tess_cuda_download(cuda, &dead, b.dead_count, sizeof dead, cuda->stream));
+    s->any_dead = dead > 0;
+cleanup:
+    tess_cuda_free(cuda, s->groups[0]);
+    tess_cuda_free(cuda, s->groups[1]);
+    s->groups[0] = s->groups[1] = 0;
+    tess_cuda_free(cuda, b.modes);
+    tess_cuda_free(cuda, b.dead_count);
+    return status;
+}
+
+tess_status tess_coarsen_tentative(void *state, const tess_mode_source *source,
+                                   const tess_amg_level *level)
+{
+    tess_coarsen_level *s = state;
+    TESS_TRY(tess_cuda_enter(s->cuda));
+    return tess_cuda_leave_with(s->cuda, make(s, source, level));
+}
