@@ -21,6 +21,7 @@
 #include "plan/wisdom/wisdom.h"
 #include "ref/ref.h"
 #include "solve/pc/amg/amg.h"
+#include "solve/pc/factors/factors.h"
 #include "solve/solve.h"
 
 #endif

@@ -14,7 +14,7 @@
  */
 #include "matrix/arrange/arrange.h"
 #include "solve/direct/direct.h"
-#include "solve/pc/fill.h"
+#include "solve/pc/factors/fill.h"
 #include "solve/solve.h"
 
 enum { MOST_ROUNDS = 12 };

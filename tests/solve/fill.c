@@ -1,5 +1,5 @@
 /* Fill of incomplete factors: levels by the definition, thresholds down to complete factors. */
-#include "solve/pc/fill.h"
+#include "solve/pc/factors/fill.h"
 
 #include "support/support.h"
 

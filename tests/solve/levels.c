@@ -3,7 +3,7 @@
 
 #include "problems.h"
 #include "shapes.h"
-#include "solve/pc/levels.h"
+#include "solve/pc/triangles/levels.h"
 
 static int64_t stage_of(const tess_stages *s, int64_t row)
 {

@@ -3,7 +3,7 @@
 #ifndef TEST_SHAPES_H
 #define TEST_SHAPES_H
 
-#include "solve/pc/staged.h"
+#include "solve/pc/factors/factors.h"
 #include "support/support.h"
 
 typedef enum test_shape {

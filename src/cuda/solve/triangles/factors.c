@@ -7,6 +7,7 @@
 #include "cuda/solve/triangles/factors.h"
 
 #include "cuda/plan/plan.h"
+#include "solve/pc/factors/factors.h"
 
 enum { DOWN, UP, SWEEPS };
 

@@ -11,7 +11,7 @@
 #pragma once
 
 #include "cuda/kernels/table.h"
-#include "solve/pc/staged.h"
+#include "solve/pc/triangles/staged.h"
 
 /* Scalars of a vector in a block row. A complex vector has half as many as its embedding has
  * reals. */

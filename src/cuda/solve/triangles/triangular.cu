@@ -1,4 +1,4 @@
-/* One sweep of a triangular solve, stage by stage (solve/pc/staged.h): one thread per scalar row.
+/* One sweep of a triangular solve by stages (solve/pc/triangles/staged.h): a thread per scalar row.
  *
  *   down:  out_p = in_row(p) - sum of L_pc out_c              in: r by rows
  *   up:    out_p = D_p^-1 in_p - sum of U_pc out_c, z_row(p) = out_p    in: L's result by places

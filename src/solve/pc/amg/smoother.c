@@ -10,7 +10,7 @@
  */
 #include "solve/pc/amg/amg.h"
 
-#include "solve/pc/factors.h"
+#include "solve/pc/factors/factors.h"
 
 enum { POWER_STEPS = 12, DOMAIN_LEAST = 64 };
 /* The largest eigenvalue of M^-1 A that is allowed, and the factor on its estimate, which is too
