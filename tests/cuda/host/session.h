@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "cuda/driver/cache.h"
-#include "fake_cuda.h"
+#include "cuda/fake/fake_cuda.h"
 #include "backend/backend.h"
 #include "ref/ref.h"
 #include "support/support.h"

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fake_internal.h"
+#include "internal.h"
 
 enum { BLOCKS = 4096 };
 

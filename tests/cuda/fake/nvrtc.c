@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fake_internal.h"
+#include "internal.h"
 
 enum { INVALID_OPTION = 5, COMPILATION = 6 };
 

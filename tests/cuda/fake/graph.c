@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fake_internal.h"
+#include "internal.h"
 
 typedef enum node_kind { LAUNCH, MEMSET, COPY } node_kind;
 

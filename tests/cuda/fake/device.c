@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fake_internal.h"
+#include "internal.h"
 
 enum { DEPTH = 64 };
 

@@ -18,7 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "fake_internal.h"
+#include "internal.h"
 
 extern char **environ;
 

@@ -40,17 +40,17 @@ void fake_unlock(const char *held);
 #define NOT_CAPTURED() REFUSE_IF(fake_state.capturing, FAKE_CAPTURE_UNSUPPORTED)
 #define IN_CONTEXT() REFUSE_IF(fake_device_now() < 0, FAKE_INVALID_CONTEXT)
 
-/* fake_device.c: the device of the current context, -1 when there is none. */
+/* device.c: the device of the current context, -1 when there is none. */
 int fake_device_now(void);
 /* Whether kernels of a device may touch another one's memory. */
 bool fake_device_reaches(int device, int other);
 
-/* fake_memory.c: keeps a copy of all device memory, and makes the doubles wrong that changed since.
+/* memory.c: keeps a copy of all device memory, and makes the doubles wrong that changed since.
  */
 void fake_memory_keep(void);
 void fake_memory_spoil(void);
 
-/* fake_memory.c: whether all that looks like an address in these arguments of a kernel is within
+/* memory.c: whether all that looks like an address in these arguments of a kernel is within
  * its device's reach. */
 bool fake_memory_reached(const void *args, size_t bytes, int device);
 
@@ -73,12 +73,12 @@ struct cu_event_s {
     fake_nodes last;
 };
 
-/* fake_stream.c: alive, or the default stream. */
+/* stream.c: alive, or the default stream. */
 bool fake_stream_known(cu_stream stream);
 /* All that were captured are not any more; whether their nodes were all among those `reached`. */
 bool fake_streams_release(const bool *reached);
 
-/* fake_launch.c */
+/* launch.c */
 typedef struct fake_module {
     int device;
     char variant[32]; /* the emulator's name for it */
@@ -103,16 +103,16 @@ typedef struct fake_launch {
 
 cu_result fake_run(const fake_launch *launch);
 
-/* fake_graph.c: adds a launch, a memset or a copy to the graph that is being captured. */
+/* graph.c: adds a launch, a memset or a copy to the graph that is being captured. */
 bool fake_captured(cu_stream stream);
 int fake_capture_number(void); /* 0: none is under way */
 cu_result fake_capture_launch(const fake_launch *launch);
 cu_result fake_capture_memset(cu_pointer to, unsigned char value, size_t bytes, cu_stream stream);
 cu_result fake_capture_copy(void *to, const void *from, size_t bytes, cu_stream stream);
-/* fake_memory.c: a memset that is now due. */
+/* memory.c: a memset that is now due. */
 cu_result fake_memset(cu_pointer to, unsigned char value, size_t bytes);
 
-/* fake_compile.c: a program as NVRTC gets it. */
+/* compile.c: a program as NVRTC gets it. */
 typedef struct fake_source {
     char *text, *name;
     int headers;

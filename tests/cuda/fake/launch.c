@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "fake_internal.h"
+#include "internal.h"
 
 enum { FUNCTIONS = 1024, MAX_THREADS = 1024, PORTABLE_CLUSTER = 8 };
 

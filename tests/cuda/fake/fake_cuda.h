@@ -1,12 +1,12 @@
 /* A stand-in for libcuda and NVRTC: one shared library, loaded through TESSERA_LIBCUDA and
  * TESSERA_NVRTC, so that the host code runs to the end on a machine without a GPU.
  *
- *     fake_nvrtc.c    a program is compiled for the CPU by the host's C compiler (fake_compile.c)
- *     fake_launch.c   modules, functions, launches: the emulator (tests/cuda/emu) runs them
- *     fake_graph.c    captured launches, replayed in any order that streams and events allow
- *     fake_stream.c   streams and events
- *     fake_memory.c   device memory, which is the heap
- *     fake_device.c   devices and contexts
+ *     nvrtc.c     a program is compiled for the CPU by the host's C compiler (compile.c)
+ *     launch.c    modules, functions, launches: the emulator (tests/cuda/emu) runs them
+ *     graph.c     captured launches, replayed in any order that streams and events allow
+ *     stream.c    streams and events
+ *     memory.c    device memory, which is the heap
+ *     device.c    devices and contexts
  *
  * What a real driver refuses is refused: launches beyond a function's limits, copies beyond an
  * allocation, handles that are not alive. Calls are counted, any of them can be made to fail, and
