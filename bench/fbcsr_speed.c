@@ -15,7 +15,7 @@
 
 #include <jansson.h>
 
-#include "../tools/tessera/bench.h"
+#include "../tools/tessera/bench/bench.h"
 #include "fbcsr_forms.h"
 #include "peers/cusparse.h"
 #include "tiled.h"

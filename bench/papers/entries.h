@@ -18,7 +18,7 @@
 
 #include <jansson.h>
 
-#include "../../tools/tessera/bench.h"
+#include "../../tools/tessera/bench/bench.h"
 #include "../fbcsr_forms.h"
 #include "../peers/cblas.h"
 #include "../peers/cublas.h"

@@ -20,7 +20,7 @@ function plain_path(path,    part, n, i, out, depth) {
 function see(at) {
     if (at !~ /^(tools|bench)\//)
         complain(at)
-    else if (file ~ /^tools\// && file !~ /\/(bench|fbcsr)[^\/]*$|\/cmd_bench\.c$/ && at ~ /bench/)
+    else if (file ~ /^tools\// && file !~ /^tools\/tessera\/(bench\/|cmd_bench\.c$)/ && at ~ /bench/)
         complain(at) # all of the command but `tessera bench` is a client
 }
 FILENAME == ARGV[1] {

@@ -21,13 +21,13 @@ check() {
 }
 
 tree=$planted/tree
-mkdir -p "$tree/tools/tessera" "$tree/bench/peers" "$tree/src/core" "$tree/src/cuda/plan" "$tree/include/tessera" \
+mkdir -p "$tree/tools/tessera/bench" "$tree/bench/peers" "$tree/src/core" "$tree/src/cuda/plan" "$tree/include/tessera" \
     "$tree/tests/support"
 touch "$tree/src/core/core.h" "$tree/src/cuda/plan/plan.h" "$tree/include/tessera/tessera.h" \
     "$tree/tests/support/inverse.h" "$tree/tools/tessera/command.h" "$tree/bench/peers/peer.h"
 echo '#include "core/core.h"' >"$tree/bench/internal.h"
 printf '#include <stdio.h>\n#include <tessera/tessera.h>\n#include "command.h"\n' >"$tree/tools/tessera/cmd_sound.c"
-printf '#include "../../bench/internal.h"\n' >"$tree/tools/tessera/bench.h"
+printf '#include "../../../bench/internal.h"\n' >"$tree/tools/tessera/bench/bench.h"
 printf '#include "../internal.h"\n#include "peer.h"\n#include "support/inverse.h"\n' >"$tree/bench/peers/sound.cpp"
 said=$(check "$tree")
 [ -z "$said" ] || { echo "a sound tree: $said"; exit 1; }
@@ -47,7 +47,7 @@ plant() { # FILE INCLUDE: is noticed, and nothing else is
     done
 }
 for header in '"core/core.h"' '<core/core.h>' '"../../src/core/core.h"' '<../../src/core/core.h>' \
-    '"./../tessera/../../src/core/core.h"' '"../../bench/internal.h"' '"../../bench/peers/peer.h"' '"bench.h"' \
+    '"./../tessera/../../src/core/core.h"' '"../../bench/internal.h"' '"../../bench/peers/peer.h"' '"bench/bench.h"' \
     '"../../tests/support/inverse.h"' '"support/inverse.h"' '"gone.h"' HEADER; do
     plant tools/tessera/planted "#include $header"
 done
@@ -56,7 +56,7 @@ for header in '"cuda/plan/plan.h"' '<cuda/plan/plan.h>' '"../src/cuda/plan/plan.
     '"../tests/support/inverse.h"' '"../../tree/src/core/core.h"' HEADER; do
     plant bench/planted "#include $header"
 done
-plant tools/tessera/bench_planted '#include "core/core.h"'
+plant tools/tessera/bench/planted '#include "core/core.h"'
 
 check . >"$complaints"
 if [ $# -gt 0 ]; then

@@ -3,7 +3,7 @@
 #include <signal.h>
 #include <string.h>
 
-#include "../../tools/tessera/bench.h"
+#include "../../tools/tessera/bench/bench.h"
 #include "ref/ref.h"
 #include "support/support.h"
 

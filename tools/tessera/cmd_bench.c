@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "bench_json.h"
+#include "bench/json.h"
 #include "command.h"
 
 typedef struct bench_args {

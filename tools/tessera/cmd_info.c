@@ -1,7 +1,7 @@
 /* tessera info: what is in a matrix, how dense its blocks are, which blocking pays and why. */
 #include <math.h>
-#include "info.h"
-#include "info_parts.h"
+#include "info/info.h"
+#include "info/parts.h"
 
 typedef struct info_args {
     common_args common;

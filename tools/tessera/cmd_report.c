@@ -1,7 +1,7 @@
 /* tessera report: a page to look at, with the pattern, the blocks, the plan and a solve. */
 #include <string.h>
 
-#include "report_page.h"
+#include "report/page.h"
 
 typedef struct report_args {
     solver_args solver;

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "advice.h"
+#include "solve/advice.h"
 #include "command.h"
-#include "solve_run.h"
+#include "solve/run.h"
 
 typedef struct solve_args {
     solver_args solver;

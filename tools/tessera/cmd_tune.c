@@ -1,7 +1,7 @@
 /* tessera tune: searches the best format and kernel for a matrix, says why, and remembers it. */
 #include <string.h>
 
-#include "tune.h"
+#include "tune/tune.h"
 
 typedef struct tune_args {
     common_args common;

@@ -127,7 +127,7 @@ struct cli_app {
 /* args.c: parses argv[0..argc-1], the words after the subcommand's name, into args (cleared first).
  * Prints one sentence and returns false on bad usage. */
 bool args_parse(cli_app *app, const cli_command *command, int argc, char **argv, void *args);
-/* The options of USES_SOLVER. Their targets are in solve_run.h. */
+/* The options of USES_SOLVER. Their targets are in solve/run.h. */
 extern const cli_option solver_options[];
 extern const size_t solver_option_count;
 /* The shared options that `command` takes, by index; NULL past the last. */

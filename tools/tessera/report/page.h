@@ -2,10 +2,10 @@
 #ifndef TESSERA_REPORT_PAGE_H
 #define TESSERA_REPORT_PAGE_H
 
-#include "info.h"
-#include "solve_run.h"
-#include "svg.h"
-#include "tune.h"
+#include "../info/info.h"
+#include "../solve/run.h"
+#include "../svg.h"
+#include "../tune/tune.h"
 
 typedef struct report_facts {
     const info_facts *info;
@@ -18,7 +18,7 @@ typedef struct report_facts {
 
 void report_page(FILE *out, const report_facts *facts);
 
-/* report_spy.c, report_matrix.c, report_plan.c, report_solve.c: sections of the page. */
+/* spy.c, matrix.c, plan.c, solve.c: sections of the page. */
 void report_spy(FILE *out, const report_facts *facts);
 void report_rows(FILE *out, const report_facts *facts);
 void report_blocks(FILE *out, const report_facts *facts);
@@ -26,7 +26,7 @@ void report_plan(FILE *out, const report_facts *facts);
 void report_solve(FILE *out, const report_facts *facts);
 void report_times(FILE *out, const report_facts *facts);
 
-/* ---- report_page.c: what sections share ---- */
+/* ---- page.c: what sections share ---- */
 
 /* Escaped text. */
 void page_text(FILE *out, const char *format, ...) __attribute__((format(printf, 2, 3)));

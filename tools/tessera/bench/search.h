@@ -2,7 +2,7 @@
 #ifndef TESSERA_BENCH_SEARCH_H
 #define TESSERA_BENCH_SEARCH_H
 
-#include "../../bench/internal.h"
+#include "../../../bench/internal.h"
 
 typedef struct bench_search {
     char format[32], kernel[64], params[160]; /* the choice of a MEASURE search */

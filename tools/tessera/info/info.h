@@ -1,9 +1,9 @@
-/* What `tessera info` finds (cmd_info.c), for its text (info_text.c) and for the page of `tessera
+/* What `tessera info` finds (cmd_info.c), for its text (text.c) and for the page of `tessera
  * report`. */
 #ifndef TESSERA_INFO_H
 #define TESSERA_INFO_H
 
-#include "command.h"
+#include "../command.h"
 
 typedef struct info_facts {
     const char *input;
@@ -37,12 +37,12 @@ static inline bool info_symmetric(const info_facts *facts)
     return facts->matrix.rows == facts->matrix.cols && facts->symmetry.asymmetry <= 1e-12;
 }
 
-/* info_shapes.c */
+/* shapes.c */
 void info_print_shapes(const cli_app *app, const info_facts *facts, bool all);
 void info_describe_shapes(const info_facts *facts, char *text, size_t size);
 json_t *info_shapes_json(const info_facts *facts);
 
-/* info_text.c: "symmetric", "rectangular" and so on. */
+/* text.c: "symmetric", "rectangular" and so on. */
 void info_describe_symmetry(const info_facts *facts, char *text, size_t size);
 /* Class k of row lengths as text: "32..63". */
 const char *info_row_range(int k, char *buffer);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report_page.h"
+#include "page.h"
 
 enum { DRAWN = 12, LISTED = 200 };
 

@@ -1,6 +1,6 @@
 /* The document of `tessera bench --json`: the machine, the matrix, one object per kernel. */
-#include "bench_json.h"
-#include "machine.h"
+#include "json.h"
+#include "../machine.h"
 
 static json_t *number_or_null(double value, bool known)
 {

@@ -1,4 +1,4 @@
-/* One entry of the rounds (bench_measure.c), a plan of ours or a peer's variant: made, verified,
+/* One entry of the rounds (measure.c), a plan of ours or a peer's variant: made, verified,
  * run for a turn, dropped. */
 #ifndef TESSERA_BENCH_ENTRY_H
 #define TESSERA_BENCH_ENTRY_H

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "solve_run.h"
+#include "run.h"
 
 const cli_option solver_options[] = {
     {"rhs", OPTION_TEXT, offsetof(solver_args, solve.rhs), "FILE", "take b from FILE", 0, 0},

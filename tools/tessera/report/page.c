@@ -2,8 +2,8 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "machine.h"
-#include "report_page.h"
+#include "../machine.h"
+#include "page.h"
 
 /* ---- What sections share ---- */
 

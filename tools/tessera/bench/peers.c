@@ -1,6 +1,6 @@
 /* The other libraries of `tessera bench --peers`.
  *
- * On the host: adapters, each a child process (bench_adapter.h). The matrix and the results pass
+ * On the host: adapters, each a child process (adapter.h). The matrix and the results pass
  * through files in a private directory, in memory (/dev/shm) where the system has it. On a GPU:
  * cuSPARSE, in our own process (bench/peers/cusparse.h).
  */
@@ -12,10 +12,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../../bench/peers/cusparse.h"
-#include "../../bench/peers/peer.h"
+#include "../../../bench/peers/cusparse.h"
+#include "../../../bench/peers/peer.h"
 #include "bench.h"
-#include "bench_adapter.h"
+#include "adapter.h"
 
 enum { PEERS_MAX = 16, VARIANTS_MAX = BENCH_PEERS_MAX };
 

@@ -5,7 +5,7 @@
 #include <jansson.h>
 
 #include "bench.h"
-#include "bench_search.h"
+#include "search.h"
 
 /* `search` may be NULL. NULL: no memory. */
 json_t *bench_json(const tess_device *device, const tess_matrix *A, const char *input,

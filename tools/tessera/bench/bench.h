@@ -9,9 +9,9 @@
 #ifndef TESSERA_BENCH_H
 #define TESSERA_BENCH_H
 
-#include "../../bench/internal.h"
+#include "../../../bench/internal.h"
 
-/* ---- bench_check.c: the truth ---- */
+/* ---- check.c: the truth ---- */
 
 typedef struct bench_truth {
     tess_type type;
@@ -35,14 +35,14 @@ bool bench_same(tess_ctx *ctx, const char *a, const char *b, size_t bytes);
 /* ref's sum and the kernel's may each be off by one unit. */
 #define BENCH_ERROR_MAX 2.0
 
-/* ---- bench_peers.c: other libraries ---- */
+/* ---- peers.c: other libraries ---- */
 
 typedef struct bench_peers bench_peers;
 enum { BENCH_PEERS_MAX = 48 };
 
 /* One storage of a library that took the matrix, or says why not. */
 typedef struct bench_variant {
-    struct bench_peer *peer;          /* the adapter that multiplies (bench_adapter.h); or NULL */
+    struct bench_peer *peer;          /* the adapter that multiplies (adapter.h); or NULL */
     struct cusparse_product *product; /* cuSPARSE's product; or NULL */
     bool gives_y;                     /* gives y after every run, to be compared with the first */
     char library[64], version[64], name[64];
@@ -69,7 +69,7 @@ bool bench_variant_result(bench_peers *peers, bench_variant *variant, double *y,
  * every one of 16 cores up to ten times as long. */
 void bench_let_sleep(void);
 
-/* ---- bench_measure.c ---- */
+/* ---- measure.c ---- */
 
 typedef struct bench_options {
     tess_product product;
@@ -122,7 +122,7 @@ void bench_order(int round, int count, int *order);
 /* The fastest good result of ours (or of the peers); NULL when there is none. */
 const bench_result *bench_best(const bench_report *report, bool peers);
 
-/* ---- bench_candidates.c ---- */
+/* ---- candidates.c ---- */
 
 /* Candidates that apply to A and match the options' names; an unknown kernel or format is an error
  * that names the nearest one. */

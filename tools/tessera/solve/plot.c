@@ -2,8 +2,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "solve_run.h"
-#include "svg.h"
+#include "run.h"
+#include "../svg.h"
 
 enum { WIDTH = 480, HEIGHT = 320, POINTS = 600, COLUMNS = 80 };
 

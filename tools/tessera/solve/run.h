@@ -2,7 +2,7 @@
 #ifndef TESSERA_SOLVE_RUN_H
 #define TESSERA_SOLVE_RUN_H
 
-#include "solve_report.h"
+#include "report.h"
 
 #define SOLVE_TOL 1e-8 /* the library's default */
 
@@ -40,7 +40,7 @@ void solve_release(solve_run *r);
 /* |r|/|b| at which the solve was to end. */
 double solve_tolerance(const solve_run *r);
 
-/* solve_plot.c: |r|/|b| by iteration on a logarithmic scale, with the tolerance and the outcome;
+/* plot.c: |r|/|b| by iteration on a logarithmic scale, with the tolerance and the outcome;
  * `name` and `alone` as in svg_open. */
 void solve_draw(FILE *out, const char *name, const solve_run *r, bool alone);
 int solve_write_plot(cli_app *app, const solve_run *r, const char *path);

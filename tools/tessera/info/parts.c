@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "info_parts.h"
+#include "parts.h"
 
 enum { KINDS_MAX = 8 };
 

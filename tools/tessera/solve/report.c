@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "solve_report.h"
+#include "report.h"
 
 /* Shows the iteration, how fast |r| falls and the time to go: five times per second, after the
  * first second. */

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report_page.h"
+#include "page.h"
 
 enum {
     CELLS = 96, /* across a picture, at most */

@@ -1,5 +1,5 @@
 /* The page's sections about the matrix: lengths of rows, block sizes and what they cost. */
-#include "report_page.h"
+#include "page.h"
 
 void report_rows(FILE *out, const report_facts *facts)
 {

@@ -2,7 +2,7 @@
 #ifndef TESSERA_SOLVE_REPORT_H
 #define TESSERA_SOLVE_REPORT_H
 
-#include "command.h"
+#include "../command.h"
 
 typedef struct solve_report {
     tess_result result;

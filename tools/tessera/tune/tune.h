@@ -2,7 +2,7 @@
 #ifndef TOOLS_TUNE_H
 #define TOOLS_TUNE_H
 
-#include "command.h"
+#include "../command.h"
 
 enum { BLOCKINGS = 4 };
 
@@ -27,11 +27,11 @@ typedef struct tuning {
 tess_search_info search_of(const tess_plan *plan);
 tess_trial_info trial_of(const tess_plan *plan, int64_t index);
 
-/* tune_report.c */
+/* report.c */
 int tune_print_text(const tuning *t);
 json_t *tune_json(const tuning *t, const char *input);
 
-/* tune_wisdom.c: --show and --forget */
+/* wisdom.c: --show and --forget */
 int tune_show(cli_app *app, bool json);
 int tune_forget(cli_app *app, const char *part);
 

@@ -2,7 +2,7 @@
 #ifndef TOOLS_INFO_PARTS_H
 #define TOOLS_INFO_PARTS_H
 
-#include "command.h"
+#include "../command.h"
 
 typedef struct info_parts info_parts;
 

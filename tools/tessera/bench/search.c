@@ -1,5 +1,5 @@
 /* tessera bench --search: the choice of a plan that searches, beside what was measured. */
-#include "bench_search.h"
+#include "search.h"
 
 #include <string.h>
 

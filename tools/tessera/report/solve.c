@@ -1,5 +1,5 @@
 /* The page's sections about the solve: its residuals, what was tried, and where the time went. */
-#include "report_page.h"
+#include "page.h"
 
 static void list_result(FILE *out, const solve_run *run)
 {

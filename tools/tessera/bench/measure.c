@@ -11,7 +11,7 @@
  * reach it. */
 #include <math.h>
 
-#include "bench_entry.h"
+#include "entry.h"
 
 enum {
     GROUP_MAX = 24,      /* plans alive at once, beside the peers */

@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "bench_adapter.h"
+#include "adapter.h"
 
 enum { TIMEOUT_SECONDS = 300 };
 

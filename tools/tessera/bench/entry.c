@@ -1,6 +1,6 @@
 /* An entry of the rounds. Each turn begins with repetitions that are not counted, because the
  * caches still hold another entry's data. */
-#include "bench_entry.h"
+#include "entry.h"
 
 #include <math.h>
 #include <stdio.h>
