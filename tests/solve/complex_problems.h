@@ -3,7 +3,7 @@
 #define TEST_COMPLEX_PROBLEMS_H
 
 #include "problems.h"
-#include "unit/complex_numbers.h"
+#include "unit/matrix/complex_numbers.h"
 
 /* A random band of n rows in blocks of b; the last block may be padded. It is Hermitian positive
  * definite, or not Hermitian: then the diagonal is strong, and every row is turned by an angle of

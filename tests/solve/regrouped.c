@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "hidden.h"
+#include "unit/matrix/hidden.h"
 #include "plan/regrouped.h"
 #include "problems.h"
 

@@ -1,6 +1,6 @@
 /* Plans that permute inside, on the fake device. Where the unknowns are numbered by fields and the
  * inner kernel takes vectors by fields, a product is one launch; otherwise it has two passes. */
-#include "hidden.h"
+#include "unit/matrix/hidden.h"
 #include "plan/model/model.h"
 #include "plan/regrouped.h"
 #include "session.h"

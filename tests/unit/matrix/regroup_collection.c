@@ -1,6 +1,6 @@
 /* Real matrices with natural blocks, in a numbering by fields and in a random one: the blocks are
  * found again. */
-#include "hidden.h"
+#include "unit/matrix/hidden.h"
 #include "support/collection.h"
 
 #include "matrix/detect/regroup.h"

@@ -1,5 +1,5 @@
 /* .tess files: damage anywhere is found, and wrong sizes in a header allocate no memory. */
-#include "unit/files.h"
+#include "unit/io/files.h"
 
 #include "matrix/io/tess_file.h"
 

@@ -4,7 +4,7 @@
 
 #include <complex.h>
 
-#include "unit/files.h"
+#include "unit/io/files.h"
 
 #undef complex /* descriptors have a field of that name */
 

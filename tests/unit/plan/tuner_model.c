@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include "plan/model/model.h"
-#include "unit/tuner_fake.h"
+#include "unit/plan/tuner_fake.h"
 
 static tess_status fake_costs(tess_device *device, const tess_matrix *A, tess_candidates *list)
 {

@@ -2,7 +2,7 @@
 #include <unistd.h>
 
 #include "plan/model/file.h"
-#include "unit/model_example.h"
+#include "unit/plan/model_example.h"
 
 static tess_model *of_gpu(void **state)
 {

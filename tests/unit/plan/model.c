@@ -1,7 +1,7 @@
 /* The model: predictions behave. */
 #include <math.h>
 
-#include "unit/model_example.h"
+#include "unit/plan/model_example.h"
 
 static void predictions_are_monotone_and_add_up(void **state)
 {

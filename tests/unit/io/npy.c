@@ -1,5 +1,5 @@
 /* Vectors in NumPy's .npy files: written as NumPy describes the format, and checked when read. */
-#include "unit/files.h"
+#include "unit/io/files.h"
 
 #include <math.h>
 

@@ -1,5 +1,5 @@
 /* Complex matrices and vectors in files: Matrix Market with all its symmetries, .tess, .npy. */
-#include "unit/complex_numbers.h"
+#include "unit/matrix/complex_numbers.h"
 
 #define MTX "%%MatrixMarket matrix "
 

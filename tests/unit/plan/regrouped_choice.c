@@ -1,6 +1,6 @@
 /* When a plan permutes inside: because it is asked to, never because it is told not to, or by its
  * own choice. */
-#include "hidden.h"
+#include "unit/matrix/hidden.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* The search over candidates, on a fake device whose kernels take given times. */
 
-#include "unit/tuner_fake.h"
+#include "unit/plan/tuner_fake.h"
 
 static int count_progress(void *user, const char *what, double fraction)
 {

@@ -1,5 +1,5 @@
 /* Matrix Market reading: what is accepted. */
-#include "unit/mtx.h"
+#include "unit/io/mtx.h"
 
 #include <locale.h>
 

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <unistd.h>
 
-#include "unit/model_example.h"
+#include "unit/plan/model_example.h"
 
 /* Sizes 2^10..2^30, values off by up to `noise`. */
 static int make_points(double *x, double *y, double noise, uint64_t seed)

@@ -1,5 +1,5 @@
 /* Matrix Market reading: the exact sentence for what is not accepted. */
-#include "unit/mtx.h"
+#include "unit/io/mtx.h"
 
 typedef struct bad_case {
     const char *text;

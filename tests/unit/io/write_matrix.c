@@ -1,5 +1,5 @@
 /* Writing matrices: what is read back has the same bits, and a failure leaves nothing. */
-#include "unit/files.h"
+#include "unit/io/files.h"
 
 #include <float.h>
 #include <math.h>

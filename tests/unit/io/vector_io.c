@@ -1,5 +1,5 @@
 /* Dense vectors: every way to write them down is read, round trips are exact. */
-#include "unit/files.h"
+#include "unit/io/files.h"
 
 #include <math.h>
 

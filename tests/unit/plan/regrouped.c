@@ -1,7 +1,7 @@
 /* Plans that permute inside: every product is that of the caller's matrix in the caller's
  * numbering.
  */
-#include "hidden.h"
+#include "unit/matrix/hidden.h"
 
 #include <math.h>
 #include <string.h>

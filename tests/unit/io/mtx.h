@@ -3,7 +3,7 @@
 #define TEST_MTX_H
 
 #include "matrix/io/mm.h"
-#include "unit/files.h"
+#include "unit/io/files.h"
 
 static const size_t chunks[] = {1, 7, 33, 256, TESS_TEXT_CHUNK};
 static const int thread_counts[] = {1, 2, 3, 7};

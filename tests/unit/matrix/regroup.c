@@ -1,5 +1,5 @@
 /* Blocks that a numbering hides are found again: fields, scattered unknowns, nearly equal rows. */
-#include "hidden.h"
+#include "unit/matrix/hidden.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #include <float.h>
 #include <math.h>
 
-#include "unit/complex_numbers.h"
+#include "unit/matrix/complex_numbers.h"
 
 /* ---- Products of ref ---- */
 
