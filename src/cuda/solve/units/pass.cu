@@ -1,5 +1,5 @@
 /* One pass of a solver: elementwise updates and dot products on a few vectors, each read and
- * written once. The updates are macros (kernels/updates.cuh) in the text -DUPDATES. Vectors,
+ * written once. The updates are macros (updates.cuh) in the text -DUPDATES. Vectors,
  * coefficients and dot products have the numbers of the launch's arrays, so that passes alike share
  * their code.
  *

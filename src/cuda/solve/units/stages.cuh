@@ -1,6 +1,6 @@
 /* Iterations as text, which loop.cu and between.cu share. -DSTAGES is a list of macros:
  *
- *   BEGIN(loads, stores) ... END()   a pass over rows (kernels/updates.cuh), bits as in pass.cu;
+ *   BEGIN(loads, stores) ... END()   a pass over rows (updates.cuh), bits as in pass.cu;
  *                          the including source defines both
  *   TOTAL(bits)            adds up these dot products into their slots, where the first thread sees
  *                          them

@@ -8,7 +8,7 @@
  * For complex vectors a dot product x^H y is two real sums: DOT makes the real part, DOT_IM the
  * imaginary one. Transposes of their diagonals are conjugate transposes.
  *
- * BLOCK, HELD, DIRECT, THREADS, REPEAT, VECTORS: cuda/solve/units/pass.cu.
+ * BLOCK, HELD, DIRECT, THREADS, REPEAT, VECTORS: pass.cu.
  */
 #ifndef TESS_UPDATES_CUH
 #define TESS_UPDATES_CUH
