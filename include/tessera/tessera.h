@@ -820,8 +820,7 @@ TESS_API tess_status tess_choose_blocking(tess_ctx *ctx, const tess_matrix *A, t
 
 /* ---- Solve --------------------------------------------------------------------------------- */
 
-/* Krylov methods with block preconditioners for A x = b. Only auto and lsqr take an A that
- * is not square.
+/* Krylov methods with block preconditioners for A x = b.
  *
  *     tess_solver *solver;  tess_solver_create(plan, "cg:pc=bjacobi,tol=1e-10", &solver);
  *                           tess_solver_solve(solver, b, x, &result);     // x: guess, solution
@@ -832,36 +831,42 @@ TESS_API tess_status tess_choose_blocking(tess_ctx *ctx, const tess_matrix *A, t
  *   auto       tries solvers, the cheapest that suits A first. A NULL spec means auto. Takes tol,
  *              atol, max, budget=60 (seconds) and memory=4 (GB that factors may take). The log
  *              callback gets one line per attempt. docs/solving.md says what is tried when
- *   cg         symmetric positive definite A and preconditioner
+ *   cg         conjugate gradients
  *   cg_single  cg with one reduction per iteration (Chronopoulos and Gear)
  *   cg_pipelined  cg_single, with its reduction between parts hidden behind M and A (Ghysels and
  *              Vanroose): for many parts; it moves more vectors
- *   minres     symmetric A, definite or not; the preconditioner must be positive definite, and
- *              jacobi and bjacobi are made of |D|
+ *   minres     symmetric A, definite or not
  *   cr         conjugate residuals: as minres with less work, but it may break down
- *   bicg       any A; two products per iteration, one with A^T
- *   bicgstab   any A; two products per iteration
- *   idr        any A: IDR(4), five products per iteration
- *   gmres      any A; restart=30 vectors are kept
+ *   bicg       any square A; two products per iteration, one with A^T
+ *   bicgstab   any square A; two products per iteration
+ *   idr        any square A: IDR(4), five products per iteration
+ *   gmres      any square A; restart=30 vectors are kept
  *   fgmres     gmres that also keeps the preconditioned vectors
  *   dgmres     gmres that keeps deflate=4 vectors of the smallest singular values over a restart
- *   lsqr       any A, square or not: the x with the smallest |b - A x|. Where no x solves the
- *              system it ends with TESS_REASON_LEAST_SQUARES, at |A^T r| <= tol |A| |r|
- *   direct     complete factors by SuiteSparse, with refinement; takes pc=lu alone
- *   amg        multigrid cycles alone; takes pc=amg alone
+ *   lsqr       the x with the smallest |b - A x|. Where no x solves the system it ends with
+ *              TESS_REASON_LEAST_SQUARES, at |A^T r| <= tol |A| |r|
+ *   direct     complete factors by SuiteSparse, with refinement
+ *   amg        multigrid cycles alone
+ *
+ * What methods need and take; M is the preconditioner:
+ *
+ *   symmetric A and M    cg, cg_single, cg_pipelined, minres, cr. M has to be positive definite
+ *   positive definite A  cg, cg_single, cg_pipelined. In the other methods for symmetric A, jacobi
+ *                        and bjacobi are made of |D|, so that they are positive definite
+ *   A^T and M^-T         bicg, lsqr
+ *   A that is not square lsqr, and auto
+ *   side=                bicgstab, gmres. Right alone: fgmres, dgmres
+ *   M that changes       cg, bicgstab (from the right), fgmres, dgmres, amg: they take cycle=k
+ *   restart=             gmres, fgmres, dgmres. They solve several systems one after the other
+ *   pc= of their own     direct takes lu alone, amg takes amg alone
  *
  *   pc=NAME        none (default), jacobi, bjacobi (inverted diagonal blocks), ssor, ilu0, ic0.
- *                  chebyshev: a polynomial in A over bjacobi, for symmetric or Hermitian A. spai0:
- *                  the block diagonal nearest to the inverse of A. fsai: G^T G with G in the
- *                  pattern of A's lower half, as near to A's inverse as that pattern allows, for
- *                  positive definite A. All but jacobi work by blocks.
- *                  ic0, and ilu0 in cg and cg_single, need positive pivots. Where a pivot is not
- *                  positive although A's own diagonal block is, A is factored with a heavier
- *                  diagonal.
+ *                  chebyshev: a polynomial in A over bjacobi. spai0: the block diagonal nearest to
+ *                  the inverse of A. fsai: G^T G with G in the pattern of A's lower half, as near
+ *                  to A's inverse as that pattern allows. All but jacobi work by blocks.
  *                  iluk and ick: with fill-in of levels=1 levels, at most fill=10 times A's blocks.
  *                  ilut: keeps blocks larger than drop=1e-4 of their row's mean, per row at most
  *                  fill=10 times as many as A has; pivot=0.1 exchanges columns for larger pivots.
- *                  Pivots of iluk and ilut that cannot be inverted are replaced.
  *                  lu: complete factors by KLU or CHOLMOD where SuiteSparse is installed, on a CPU.
  *                  amg: multigrid by aggregation, one cycle. strength=0.2: blocks that couple
  *                  less, relative to the largest of their row, are weak. bottom=N: the most
@@ -869,13 +874,31 @@ TESS_API tess_status tess_choose_blocking(tess_ctx *ctx, const tess_matrix *A, t
  *                  up to 3072).
  *                  Elasticity needs tess_solver_set_coordinates.
  *                  cycle=NAME: v, w or k. The default is v where A is symmetric. Otherwise it is
- *                  k, or w in methods that need a fixed preconditioner (all but cg, bicgstab from
- *                  the right, fgmres, dgmres and amg).
+ *                  k, or w in methods that do not take an M that changes.
  *                  smoother=NAME: chebyshev (default for symmetric A; degree=2, or 1 for 1 x 1
  *                  blocks), gs (symmetric block Gauss-Seidel), ilu0 (default for other A). For gs
  *                  and ilu0, degree=1 is the number of sweeps, and schedule= and domains= apply.
  *                  prolongator=NAME: smoothed (default) or plain; plain makes cycle=k the default.
- *   schedule=NAME  how ssor, ilu0 and ic0 are solved in parallel.
+ *
+ * What preconditioners need and take:
+ *
+ *   symmetric A          chebyshev, fsai, ic0, ick: they read one half of A, or take its
+ *                        eigenvalues to be real
+ *   unsymmetric M        spai0, ilut: methods that need a symmetric M refuse them
+ *   positive pivots      fsai, ic0, ick, in every method: A has to be positive definite. In methods
+ *                        for symmetric A also ilu0, iluk, which take any pivots where no positive
+ *                        ones are found. Where a pivot is not positive although A's own diagonal
+ *                        block is, all but fsai factor A with a heavier diagonal
+ *   replaced pivots      iluk, ilut, amg: a pivot that cannot be inverted is replaced
+ *   square blocks        all but none, jacobi, lu
+ *   triangular solves    ssor, ilu0, ic0, iluk, ick, ilut: they take schedule= and domains=
+ *   the order of rows    ilut keeps it: schedule=levels, or one domain
+ *   pivot=               ilut
+ *   modes                amg: tess_solver_set_modes
+ *
+ * M^-T is there for every preconditioner but amg of an A that is not symmetric, or with cycle=k.
+ *
+ *   schedule=NAME  how triangular factors are solved in parallel.
  *                  domains (a CPU's default): `domains` ranges of rows (0: one per thread) are
  *                  factored separately. Blocks that couple two ranges are dropped, so the number
  *                  of iterations may depend on the number of ranges.
@@ -884,30 +907,29 @@ TESS_API tess_status tess_choose_blocking(tess_ctx *ctx, const tess_matrix *A, t
  *                  colours (a GPU's default): levels after reordering by a colouring. Stages are
  *                  few and wide, and the factors differ. `colors` means the same.
  *                  Levels and colours have one domain unless `domains` says more.
- *                  ilut takes levels, or one domain.
  *   scale=NAME     scaling of the system that the method sees: none (default), equilibrate (the
  *                  largest entry of each row and column becomes about 1), match (large entries are
- *                  moved to the diagonal as well).
+ *                  moved to the diagonal as well). match reorders rows alone, so methods and
+ *                  preconditioners for symmetric A refuse it, and so does pc=amg.
  *                  For lsqr, equilibrate scales the columns alone.
  *   order=NAME     none (default), rcm (reverse Cuthill-McKee), nd (nested dissection), amd
  *                  (approximate minimum degree, by SuiteSparse).
  *                  With scale= and order=, tolerance and residual stay those of the caller's
  *                  system.
  *   pc_type=T      same (default): the matrix's type; f32: stored in single precision
- *   side=right     bicgstab and gmres: the preconditioner's side, right (default) or left
+ *   side=right     the preconditioner's side, right (default) or left
  *   omega=1        relaxation of ssor, 0 < omega < 2
  *   tol=1e-8       stop when |r| <= tol |b|, r = b - A x ...
  *   atol=0         ... or |r| <= atol, whichever is larger
  *   max=10000      the most iterations; for auto 100000 over all attempts
- *   restart=30     gmres, fgmres and dgmres: vectors kept before a restart
+ *   restart=30     vectors kept before a restart
  *   stagnation=0   iterations without a smaller |r| after which to give up. 0: the number of rows,
- *                  at least 1000; for gmres two restarts
+ *                  at least 1000; where restart= is taken, two restarts
  *   inner=f32      the method runs in single precision within refinement in double
  *
  * Preconditioned from the right, |r| is that of A x = b. From the left the method sees M^-1 r. |r|
  * in the history is then an estimate, exact at the first iteration and at each restart, and the
- * true residual decides about the end. cg, cg_single and bicg have no side. fgmres is from the
- * right.
+ * true residual decides about the end.
  *
  * The iterates have the same bits for any number of threads, if `domains` is given and the plan's
  * products have the same bits.
@@ -1018,8 +1040,9 @@ TESS_API void tess_solver_set_callback(tess_solver *solver, tess_solve_fn callba
 TESS_API tess_status tess_solver_solve(tess_solver *solver, const void *b, void *x,
                                        tess_result *result);
 /* k systems with the same A. System j has b = B + j*ldb and x = X + j*ldx, in scalars, and
- * results[j]. Their products are done together (SpMM); otherwise the systems are independent.
- * gmres, fgmres, dgmres and inner=f32 solve one system after the other. */
+ * results[j]. Up to 16 systems share their products (SpMM); otherwise they are independent. One
+ * after the other are solved: systems of methods that take restart=; those of auto, scale=, order=,
+ * pivot= and inner=f32; those of an A that is not square; those on a device of several parts. */
 TESS_API tess_status tess_solver_solve_many(tess_solver *solver, int k, const void *B, int64_t ldb,
                                             void *X, int64_t ldx, tess_result *results);
 /* With vectors by part, for plans on a device of several parts (tess_spmv_parts): b[r] and x[r] are
@@ -1059,8 +1082,8 @@ typedef struct tess_operator {
  * "auto", scale=, order=, inner= and the library's preconditioners do not work with it. */
 TESS_API tess_status tess_plan_from_operator(tess_ctx *ctx, tess_device *device,
                                              const tess_operator *A, tess_plan **out);
-/* tess_solver_create with the caller's preconditioner in the place of pc=; cg and cg_single need a
- * symmetric positive definite one. M = NULL: none. */
+/* tess_solver_create with the caller's preconditioner in the place of pc=. Methods for symmetric A
+ * need a symmetric positive definite one. M = NULL: none. */
 TESS_API tess_status tess_solver_create_with(tess_plan *plan, const char *spec,
                                              const tess_operator *M, tess_solver **out);
 
