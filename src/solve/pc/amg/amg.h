@@ -139,7 +139,7 @@ typedef struct tess_amg {
     tess_vector_level vector_level[TESS_AMG_LEVELS + 1];
     int vectors_of[TESS_AMG_LEVELS * (AMG_LEVEL_VECTORS + 1)]; /* level of each vector */
     double seconds[AMG_PHASES], since; /* of the set-up or the last update */
-    char text[2048];                   /* filled by tess_amg_describe */
+    char text[2048];                   /* what tess_pc_ops.describe says */
 } tess_amg;
 
 /* ---- strength.c ---- */
