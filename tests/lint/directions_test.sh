@@ -106,4 +106,14 @@ for kind in c h inc inc.c def cu cuh; do
     awk 'BEGIN { for (i = 0; i < 400; i++) print "" }' >"$tree/src/low/long.$kind"
     expect "src/low/long.$kind: 400 lines" source.sh
 done
+for kind in h inc inc.c cu cuh; do
+    plant
+    { printf 'static int even(int x)\n{\n'; yes '    x++;' | head -50; printf '}\n'; } >"$tree/src/low/even.$kind"
+    expect "" source.sh
+    { printf 'static int odd(int x)\n{\n'; yes '    x++;' | head -51; printf '}\n'; } >"$tree/src/low/odd.$kind"
+    expect "src/low/odd.$kind: odd has 53 lines" source.sh
+done
+plant
+printf 'KERNEL(stream, stream_args, THREADS, 1)\n{\n}\n' >"$tree/src/high/device/stream.cu"
+expect "src/high/device/stream.cu: stream is no longer an exception" source.sh
 exit $bad
