@@ -213,7 +213,7 @@ static void fill_ones(const run_state *r, void *v)
 /* b: rank 0's file, else the generator's, else A times ones. All ranks take the same way. */
 static tess_status make_rhs(run_state *r, const char **name)
 {
-    int there = r->whole_b != NULL;
+    int given = r->whole_b != NULL;
     tess_status status = TESS_OK;
     if (r->rank == 0 && r->args.rhs) {
         int64_t count = 0;
@@ -225,15 +225,15 @@ static tess_status make_rhs(run_state *r, const char **name)
                     (long long)count, (long long)r->info.all_rows);
             status = TESS_ERR_ARGUMENT;
         }
-        there = 1;
+        given = 1;
     }
-    MPI_Bcast(&there, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    MPI_Bcast(&given, 1, MPI_INT, 0, MPI_COMM_WORLD);
     int bad = status != TESS_OK;
     MPI_Bcast(&bad, 1, MPI_INT, 0, MPI_COMM_WORLD);
     if (bad) /* the sentence is in rank 0's context */
         return r->rank == 0 ? status : TESS_OK;
-    *name = r->args.rhs ? r->args.rhs : there ? "the generator's" : "A times ones";
-    if (there)
+    *name = r->args.rhs ? r->args.rhs : given ? "the generator's" : "A times ones";
+    if (given)
         return tess_part_deal_vector(r->part, r->whole_b, r->b);
     fill_ones(r, r->x);
     status = tess_spmv(r->plan, 1, r->x, 0, r->b);

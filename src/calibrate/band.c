@@ -9,9 +9,10 @@ static void fill_block(const tess_matrix *A, int64_t at, int64_t row, int64_t co
     int64_t b = A->block_height;
     for (int64_t i = 0; i < b; i++)
         for (int64_t j = 0; j < b; j++) {
-            int64_t apart = row * b + i - (col * b + j);
-            double value = 0.5 + tess_random_unit(3, (uint64_t)(apart < 0 ? -apart : apart));
-            value += apart == 0 ? heavy : 0;
+            int64_t distance = row * b + i - (col * b + j);
+            double value =
+                0.5 + tess_random_unit(3, (uint64_t)(distance < 0 ? -distance : distance));
+            value += distance == 0 ? heavy : 0;
             tess_put(A->values, A->type, (at * b + i) * b + j, value);
         }
 }

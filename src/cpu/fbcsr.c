@@ -146,9 +146,9 @@ static const tess_cpu_kernel *split_kernel(tess_cpu_isa isa, tess_type type,
             kernel->scalar_bytes != (int)tess_type_size(type))
             continue;
         bool wide = kernel->block_width == 0 || kernel->block_width == shape->width;
-        bool same = kernel->block_height == shape->height && wide &&
+        bool fits = kernel->block_height == shape->height && wide &&
                     (shape->height == 1 || kernel->shift == shape->shift);
-        if (kernel->block_height == 0 || same)
+        if (kernel->block_height == 0 || fits)
             return kernel;
     }
     return NULL;

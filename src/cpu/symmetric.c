@@ -162,7 +162,7 @@ tess_status tess_cpu_half_create(const tess_device *device, const tess_matrix *A
     half->spmm_kernel = spmm_kernel;
     TESS_TRY_CLEAN(tess_symmetric_mirrors_create(ctx, A, &half->mirrors));
     half->mirrors->nontemporal =
-        tess_cpu_leaves_caches(tess_matrix_stored(A) / 2 * (int64_t)tess_type_size(A->type));
+        tess_cpu_exceeds_caches(tess_matrix_stored(A) / 2 * (int64_t)tess_type_size(A->type));
     TESS_TRY_CLEAN(kernel->lanes > 0 ? make_lanes(half) : tess_cpu_half_make_upper(half));
     TESS_TRY_CLEAN(make_chunks(half, reproducible ? 0 : device->threads));
     int64_t jobs = half->chunk_count / kernel->streams;

@@ -87,12 +87,12 @@ static tess_status receive(const member *m, int lane, int from, void *data, size
     wait_while(m->team, &p->word, EMPTY);
     if (!(value_of(&p->word) & FULL))
         return gone;
-    const bool same = p->bytes == bytes;
-    if (same && bytes > 0)
+    const bool equal = p->bytes == bytes;
+    if (equal && bytes > 0)
         memcpy(data, p->data, bytes);
     atomic_fetch_and_explicit(&p->word.value, ~(unsigned)FULL, memory_order_release);
     tess_wake(&p->word);
-    return same ? TESS_OK : TESS_ERR_INTERNAL;
+    return equal ? TESS_OK : TESS_ERR_INTERNAL;
 }
 
 /* Waits until the receiver has the message, or has failed. */

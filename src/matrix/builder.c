@@ -215,13 +215,13 @@ tess_status tess_builder_update(tess_builder *builder, tess_matrix *A)
         return tess_fail(builder->ctx, TESS_ERR_ARGUMENT,
                          "tess_builder_update: no pattern yet, call tess_builder_finish first");
     TESS_TRY(first_failure(builder));
-    bool same = A->type == P->type && A->rows == P->rows && A->cols == P->cols &&
-                A->block_height == P->block_height && A->block_width == P->block_width &&
-                A->blocks == P->blocks && A->ownership != TESS_OWNERSHIP_BORROW &&
-                memcmp(A->row_offsets, P->row_offsets,
-                       (size_t)(P->block_rows + 1) * sizeof *P->row_offsets) == 0 &&
-                memcmp(A->columns, P->columns, (size_t)P->blocks * sizeof *P->columns) == 0;
-    if (!same)
+    bool matches = A->type == P->type && A->rows == P->rows && A->cols == P->cols &&
+                   A->block_height == P->block_height && A->block_width == P->block_width &&
+                   A->blocks == P->blocks && A->ownership != TESS_OWNERSHIP_BORROW &&
+                   memcmp(A->row_offsets, P->row_offsets,
+                          (size_t)(P->block_rows + 1) * sizeof *P->row_offsets) == 0 &&
+                   memcmp(A->columns, P->columns, (size_t)P->blocks * sizeof *P->columns) == 0;
+    if (!matches)
         return tess_fail(builder->ctx, TESS_ERR_ARGUMENT,
                          "tess_builder_update: the matrix is not a result of this builder");
     sum_values(builder, A);

@@ -110,7 +110,7 @@ tess_status tess_product_missing(tess_plan *plan, const char *call)
 
 /* Ends a plan's turn. Products use scratch memory of the plan, so those of several threads take
  * turns. */
-static tess_status leave(tess_plan *plan, tess_status status)
+static tess_status end_turn(tess_plan *plan, tess_status status)
 {
     tess_unlock(&plan->turn);
     return status;
@@ -172,7 +172,7 @@ static tess_status follow(tess_plan *plan)
 tess_status tess_plan_follow(tess_plan *plan)
 {
     tess_lock(&plan->turn);
-    return leave(plan, follow(plan));
+    return end_turn(plan, follow(plan));
 }
 
 /* Prepares the plan of another trial. It takes this plan's place if it can do the call. */
@@ -242,7 +242,7 @@ static tess_status perform_in_turn(tess_plan *plan, const tess_product_call *cal
 tess_status tess_plan_perform(tess_plan *plan, const tess_product_call *call)
 {
     tess_lock(&plan->turn);
-    return leave(plan, perform_in_turn(plan, call));
+    return end_turn(plan, perform_in_turn(plan, call));
 }
 
 tess_status tess_plan_update_values(tess_plan *plan, const void *values)
@@ -254,7 +254,7 @@ tess_status tess_plan_update_values(tess_plan *plan, const void *values)
     if (!plan->device->backend->update_values)
         return tess_product_missing(plan, "tess_plan_update_values");
     tess_lock(&plan->turn);
-    return leave(plan, update_values(plan, values));
+    return end_turn(plan, update_values(plan, values));
 }
 
 tess_status tess_plan_set_stream(tess_plan *plan, void *stream)

@@ -116,8 +116,8 @@ tess_status tess_parts_choose(tess_plan *plan, tess_solve_options *options)
     TESS_TRY_CLEAN(plan->device->backend->dot(plan, x, x, &squares));
     TESS_TRY_CLEAN(plan->device->backend->sum(plan, &sums[1], 1));
     const double rounding = A.type == TESS_F64 ? 1e-10 : 1e-4;
-    const double apart = (xay - yax) * (xay - yax);
-    const bool symmetric = apart <= rounding * rounding * squares * sums[0];
+    const double difference = (xay - yax) * (xay - yax);
+    const bool symmetric = difference <= rounding * rounding * squares * sums[0];
     TESS_TRY_CLEAN(take_spec(
         plan->ctx, symmetric && sums[1] == 0 ? "cg:pc=ic0" : "gmres:pc=ilu0,restart=60", options));
 cleanup:

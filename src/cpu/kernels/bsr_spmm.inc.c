@@ -64,7 +64,7 @@ SIMD_INLINE void NAME(spmm_block)(V *sums, const REAL *values, int64_t stride, c
 }
 
 /* y = sum + beta y for W (or `lanes`) vectors of one scalar row, which lie side by side; for
- * spmm_put_apart they are y_vector apart. */
+ * spmm_put_strided they are y_vector apart. */
 SIMD_INLINE void NAME(spmm_put)(REAL *y, V sum, REAL beta, int lanes, const bool whole)
 {
     if (beta != 0)
@@ -75,7 +75,7 @@ SIMD_INLINE void NAME(spmm_put)(REAL *y, V sum, REAL beta, int lanes, const bool
         STORE_PART(y, sum, lanes);
 }
 
-SIMD_INLINE void NAME(spmm_put_apart)(REAL *y, int64_t y_vector, V sum, REAL beta, int lanes)
+SIMD_INLINE void NAME(spmm_put_strided)(REAL *y, int64_t y_vector, V sum, REAL beta, int lanes)
 {
     SIMD_UNROLL(1)
     for (int lane = 0; lane < lanes; lane++) {
@@ -102,13 +102,13 @@ SIMD_INLINE void NAME(spmm_finish)(V *sums, const tess_cpu_spmm_args *args, REAL
          whole || i % tile < tile - 1);
         return;
     }
-    V apart[NAME(spmm_sums)]; /* a copy to index by a variable: the sums stay in registers */
+    V indexed[NAME(spmm_sums)]; /* a copy to index by a variable: the sums stay in registers */
     SIMD_UNROLL(16)
     for (int i = 0; i < r * tile; i++)
-        apart[i] = sums[i];
+        indexed[i] = sums[i];
     for (int i = 0; i < r * tile; i++)
-        NAME(spmm_put_apart)
-    (y + i / tile * args->y_row + i % tile * W * args->y_vector, args->y_vector, apart[i], beta,
+        NAME(spmm_put_strided)
+    (y + i / tile * args->y_row + i % tile * W * args->y_vector, args->y_vector, indexed[i], beta,
      whole || i % tile < tile - 1 ? W : lanes);
 }
 

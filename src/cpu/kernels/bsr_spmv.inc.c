@@ -28,12 +28,12 @@
 /* Prefetches the part of x that the block `ahead` blocks further on needs. */
 SIMD_INLINE void NAME(fetch)(const int32_t *columns, const REAL *x, const int c, const int ahead)
 {
-    const int line = 64 / (int)sizeof(REAL);
+    const int cache_line = 64 / (int)sizeof(REAL);
     if (ahead == 0)
         return;
     const REAL *part = x + (int64_t)columns[ahead] * c;
     SIMD_UNROLL(4)
-    for (int i = 0; i < c; i += line)
+    for (int i = 0; i < c; i += cache_line)
         __builtin_prefetch(part + i);
     if (c > 1)
         __builtin_prefetch(part + c - 1);
@@ -132,13 +132,13 @@ SIMD_INLINE void NAME(bsr_lockstep)(const tess_cpu_spmv_args *args, const int64_
     const REAL *x = args->x;
     REAL *y = args->y;
     const REAL alpha = (REAL)args->alpha, beta = (REAL)args->beta;
-    const int64_t steps = NAME(common_rows)(row_offsets, bounds, streams, ahead);
+    const int64_t rows = NAME(common_rows)(row_offsets, bounds, streams, ahead);
     const int turns = SEVERAL_TURNS(r, c);
     NAME(place) at[TESS_CPU_STREAMS];
     SIMD_UNROLL(4)
     for (int s = 0; s < streams; s++)
         at[s] = NAME(place_of)(args, bounds[s], r, c);
-    for (int64_t i = 0; i < steps; i++) {
+    for (int64_t i = 0; i < rows; i++) {
         V acc[TESS_CPU_STREAMS][NAME(accumulators)];
         int64_t count[TESS_CPU_STREAMS], common = INT64_MAX;
         SIMD_UNROLL(4)
@@ -186,8 +186,8 @@ SIMD_INLINE void NAME(bsr_lockstep)(const tess_cpu_spmv_args *args, const int64_
         }
     }
     for (int s = 0; s < streams; s++)
-        if (bounds[s] + steps < bounds[s + 1])
-            rest(args, (const int64_t[]){bounds[s] + steps, bounds[s + 1]});
+        if (bounds[s] + rows < bounds[s + 1])
+            rest(args, (const int64_t[]){bounds[s] + rows, bounds[s + 1]});
 }
 
 #include "cpu/kernels/bsr_spmv_any.inc.c"

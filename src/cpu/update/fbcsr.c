@@ -127,7 +127,7 @@ tess_status tess_fbcsr_sources_create(const tess_fbcsr *F, tess_fbcsr_sources **
     TESS_TRY_CLEAN(TESS_ALLOC(F->ctx, (F->splits + 1) * (from->chunks + 1), &from->first_scalar));
     TESS_TRY_CLEAN(place(F, from));
     from->nontemporal =
-        tess_cpu_leaves_caches(from->bases[F->splits + 1] * (int64_t)tess_type_size(F->type));
+        tess_cpu_exceeds_caches(from->bases[F->splits + 1] * (int64_t)tess_type_size(F->type));
 cleanup:
     return TESS_DELIVER(status, from, tess_fbcsr_sources_destroy, out);
 }

@@ -2,7 +2,7 @@
 
 #include "core/core.h"
 
-bool tess_cpu_leaves_caches(int64_t bytes)
+bool tess_cpu_exceeds_caches(int64_t bytes)
 {
     tess_cpu_id id;
     tess_cpu_identify(&id);

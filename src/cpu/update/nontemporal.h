@@ -13,7 +13,7 @@
 #endif
 
 /* Returns whether `bytes` bytes leave the caches before they are read again. */
-bool tess_cpu_leaves_caches(int64_t bytes);
+bool tess_cpu_exceeds_caches(int64_t bytes);
 
 ALWAYS void tess_store_f64(tess_word_f64 *to, tess_word_f64 value, const bool nontemporal)
 {

@@ -351,14 +351,14 @@ tess_status tess_cuda_advance(tess_space *space, const tess_stretch *stretch)
     TESS_TRY(tess_cuda_space_enter(state, &entered));
     const bool ranks = state->halo && state->halo->ranks;
     tess_part_times *times = ranks ? &state->halo->plan->times : NULL;
-    const double apart = ranks ? times->halo + times->sums : 0;
+    const double exchanged = ranks ? times->halo + times->sums : 0;
     tess_status status = ranks ? run_with_ranks(space, stretch) : run_stretch(space, stretch);
     if (status == TESS_OK)
         status = fetch_rings(space, stretch);
     TESS_TRY(tess_cuda_space_leave(state, entered, status));
     double seconds = tess_seconds() - started;
     if (ranks)
-        times->product += seconds - (times->halo + times->sums - apart);
+        times->product += seconds - (times->halo + times->sums - exchanged);
     TESS_TRY(tess_cuda_halo_mean(state->halo, &seconds)); /* chunks are as long on all parts */
     account(space, stretch, seconds);
     correct_time(state, stretch, seconds);

@@ -174,9 +174,9 @@ static tess_status check_mirrors(tess_ctx *ctx, const tess_matrix *A, bool hermi
             const int64_t j = A->columns[k];
             const tess_complex value = tess_matrix_complex_value(A, k);
             const tess_complex mirror = mirror_value(A, j, i);
-            const bool same =
+            const bool mirrored =
                 value.re == mirror.re && value.im == (hermitian ? -mirror.im : mirror.im);
-            if (!same && (i != j || hermitian))
+            if (!mirrored && (i != j || hermitian))
                 return not_mirrored(ctx, A, hermitian ? "hermitian" : "symmetric", i, j, value,
                                     mirror);
             *lower += j <= i;

@@ -50,8 +50,8 @@ void tess_model_drop_extras(tess_model *model, tess_extra_kind kind)
  * is as far as a block of twice or half the size. */
 static double distance(int32_t block, tess_type type, int32_t wanted, tess_type wanted_type)
 {
-    double apart = block > 0 && wanted > 0 ? fabs(log2((double)block / wanted)) : 0;
-    return apart + (type != wanted_type ? 1 : 0);
+    double gap = block > 0 && wanted > 0 ? fabs(log2((double)block / wanted)) : 0;
+    return gap + (type != wanted_type ? 1 : 0);
 }
 
 static int parameters_of(const tess_model_curve *curve)
@@ -75,9 +75,9 @@ static const tess_model_curve *find_curve(const tess_model *model, const char *n
         const tess_model_curve *c = &model->curves[i];
         if (c->cached != cached || strcmp(c->name, name) != 0)
             continue;
-        double apart = distance(c->block, c->type, block, type) + undetermined(c);
-        if (apart < least) {
-            least = apart;
+        double gap = distance(c->block, c->type, block, type) + undetermined(c);
+        if (gap < least) {
+            least = gap;
             best = c;
         }
     }

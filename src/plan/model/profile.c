@@ -5,17 +5,17 @@
  * parts, of which the first must be equal. -1: another kind of device. */
 static int alike(const char *a, const char *b)
 {
-    int same = 0, part = 0;
+    int score = 0, part = 0;
     for (; *a && *b; part++) {
         size_t m = strcspn(a, ","), n = strcspn(b, ",");
         bool equal = m == n && memcmp(a, b, m) == 0;
         if (part == 0 && !equal)
             return -1;
-        same += equal ? 1 + (part > 1) : 0; /* instruction set and name say more than threads */
+        score += equal ? 1 + (part > 1) : 0; /* instruction set and name say more than threads */
         a += m + (a[m] == ',');
         b += n + (b[n] == ',');
     }
-    return same;
+    return score;
 }
 
 /* Finds the most similar built-in model. If it is another device's, it is fitted to this one. */

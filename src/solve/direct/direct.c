@@ -149,10 +149,11 @@ tess_status tess_direct_update(tess_direct *direct, const tess_matrix *A)
     tess_ctx *ctx = direct->ctx;
     tess_direct_arrays fresh;
     TESS_TRY(make_arrays(ctx, A, &fresh));
-    const bool same = same_pattern(&direct->arrays, &fresh); /* zeros that come and go change it */
+    const bool unchanged =
+        same_pattern(&direct->arrays, &fresh); /* zeros that come and go change it */
     free_arrays(ctx, &direct->arrays);
     direct->arrays = fresh;
-    if (!same || !direct->state) {
+    if (!unchanged || !direct->state) {
         drop_factors(direct);
         direct->limits = (tess_direct_limits){0};
         TESS_TRY(direct->library->analyze(ctx, &fresh, &direct->limits, &direct->state));

@@ -31,7 +31,7 @@ double bench_error(const bench_truth *truth, const void *y);
 
 /* Sets all bytes to 255: a NaN in both precisions. */
 void bench_poison(tess_ctx *ctx, char *y, size_t bytes);
-bool bench_same(tess_ctx *ctx, const char *a, const char *b, size_t bytes);
+bool bench_equal(tess_ctx *ctx, const char *a, const char *b, size_t bytes);
 /* ref's sum and the kernel's may each be off by one unit. */
 #define BENCH_ERROR_MAX 2.0
 

@@ -220,7 +220,7 @@ struct pieces {
     char *y;
     const char *a, *b;
     size_t bytes;
-    bool *same;
+    bool *equal;
 };
 
 static void poison_pieces(void *arg, tess_range range)
@@ -241,13 +241,13 @@ static void compare_pieces(void *arg, tess_range range)
     const struct pieces *job = arg;
     for (size_t i = (size_t)range.first; i < (size_t)range.last; i++)
         if (memcmp(job->a + i * PIECE, job->b + i * PIECE, piece_at(job->bytes, i * PIECE)) != 0)
-            tess_set_flag(job->same, false);
+            tess_set_flag(job->equal, false);
 }
 
-bool bench_same(tess_ctx *ctx, const char *a, const char *b, size_t bytes)
+bool bench_equal(tess_ctx *ctx, const char *a, const char *b, size_t bytes)
 {
-    bool same = true;
+    bool equal = true;
     tess_for(ctx, tess_ceil_div((int64_t)bytes, PIECE), compare_pieces,
-             &(struct pieces){.a = a, .b = b, .bytes = bytes, .same = &same});
-    return same;
+             &(struct pieces){.a = a, .b = b, .bytes = bytes, .equal = &equal});
+    return equal;
 }

@@ -93,7 +93,7 @@ static void take_products(bench_session *s, bench_entry *e)
         return;
     memcpy(e->times + e->timed, e->turn_times + uncounted(s), (size_t)e->turn * sizeof *e->times);
     e->timed += e->turn;
-    if (e->first_y && !bench_same(s->ctx, e->first_y, s->y, s->y_bytes)) {
+    if (e->first_y && !bench_equal(s->ctx, e->first_y, s->y, s->y_bytes)) {
         judge(s, e->result); /* a wrong result is the more important message */
         if (e->result->outcome != BENCH_GOOD)
             return;

@@ -157,11 +157,11 @@ static void pivot(factoring *f, int64_t row)
     }
     if (fabs(f->row_blocks[f->place[diagonal]]) >= f->options.pivot * largest)
         return;
-    const int64_t there = f->position[best];
+    const int64_t place = f->position[best];
     f->order[row] = best;
-    f->order[there] = diagonal;
+    f->order[place] = diagonal;
     f->position[best] = row;
-    f->position[diagonal] = there;
+    f->position[diagonal] = place;
 }
 
 /* ---- What is kept ---- */
