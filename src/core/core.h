@@ -350,7 +350,8 @@ const char *tess_suggest(tess_suggestion *into, const char *word, const char *co
 void tess_append(char *text, size_t size, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Replaces the first `old` in a text of at most 127 bytes by `new`, cut to `size`. */
+/* Replaces the first `old` in a text of at most 127 bytes by `new`. The result is cut to `size`
+ * bytes. */
 void tess_replace(char *text, size_t size, const char *old, const char *new);
 
 /* Parses the whole of `text` as a number; false if characters are left over or the number is out of

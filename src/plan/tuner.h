@@ -37,8 +37,8 @@ struct tess_search {
     bool open;      /* the options left the choice to the library */
     bool small;     /* MEASURE was asked for, but a product is too small to be worth a search */
     bool cancelled;
-    bool remembered;                 /* taken from wisdom: there are no trials, but */
-    double seconds_then, bytes_then; /* what one product took and moved then */
+    bool remembered;                 /* taken from wisdom: there are no trials */
+    double seconds_then, bytes_then; /* remembered: of one product, when it was measured */
 };
 
 /* Below this many bytes moved a product takes microseconds and a search costs more than it gives.

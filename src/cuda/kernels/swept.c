@@ -77,7 +77,7 @@ static bool fits(const tess_cuda_problem *problem, const int *p)
            lines_most(problem, p) > 0;
 }
 
-/* Measured on an H200 (docs/design.md, "GPU storage"). */
+/* Measured on an H200 (docs/performance/notes-h200.md). */
 static void guess(const tess_cuda_problem *problem, int *p)
 {
     static const int by_loads[COUNT] = {16, 1, 1, 0, 8, 3, 196, 1};

@@ -9,8 +9,8 @@
 /* A regrouping is worth the permutation if it moves at most this share of the bytes of 1 x 1
  * blocks. */
 #define WORTH_THE_TROUBLE 0.95
-/* Of each kind the COUNTED sizes are counted whose guessed bytes are lowest, if these are at most
- * WORTH_A_SWEEP times those of the best guess. */
+/* Of each kind at most COUNTED sizes are counted: those with the fewest guessed bytes, as far as
+ * these are at most WORTH_A_SWEEP times those of the best guess. */
 #define WORTH_A_SWEEP 1.2
 /* Groups whose size neither divides the natural size nor is a multiple of it take rows from each
  * other. Their guessed bytes are multiplied by this factor. */

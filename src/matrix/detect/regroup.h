@@ -24,7 +24,7 @@ typedef struct tess_similar {
 /* Fills similar[P->rows]. P is square and has sorted columns. Nearly equal rows are sought among a
  * row's columns: if diagonals are stored, each of two such rows has the other's column. Rows are
  * compared by the groups of their columns: columns j with the same group_of[j] are one. NULL: each
- * column is one. T: of tess_transpose_of. */
+ * column is one. T is that of tess_transpose_of. */
 tess_status tess_find_similar(tess_ctx *ctx, const tess_pattern *P, const tess_pattern *T,
                               const int32_t *group_of, tess_similar *similar);
 

@@ -27,7 +27,7 @@ int64_t tess_partition_first_of(const tess_matrix *A, int part, int parts);
 
 /* Whether rows and columns can have the same partition: A is square with square blocks. */
 bool tess_partition_fits(const tess_matrix *A);
-/* Fails with the sentence that `what` need a square matrix with square blocks. */
+/* Fails: `what`, a plural, need a square matrix with square blocks. */
 tess_status tess_partition_refuse(tess_ctx *ctx, const tess_matrix *A, const char *what);
 /* Fails unless tess_partition_fits(A). */
 tess_status tess_partition_check(tess_ctx *ctx, const tess_matrix *A);

@@ -60,7 +60,8 @@ const tess_wisdom_entry *tess_wisdom_find(tess_ctx *ctx, const char *key);
 void tess_wisdom_remember(tess_ctx *ctx, const tess_wisdom_entry *entry);
 
 tess_status tess_wisdom_put(struct tess_wisdom *wisdom, const tess_wisdom_entry *entry);
-void tess_wisdom_free(struct tess_wisdom *wisdom); /* its entries, not itself */
+/* Frees the entries. The struct is the caller's. */
+void tess_wisdom_free(struct tess_wisdom *wisdom);
 
 /* file.c. Entries that make no sense are skipped with a log line. A file that is not there is no
  * wisdom; one that holds something else is an error, and is never written to. */

@@ -90,7 +90,7 @@ struct tess_solver {
 
 /* From which sides a method applies its preconditioner. */
 typedef enum tess_sides {
-    TESS_SIDES_NONE,  /* split between both: there is no choice */
+    TESS_SIDES_NONE,  /* where its formulas have it: there is no choice */
     TESS_SIDES_RIGHT, /* from the right alone, as the preconditioner may change */
     TESS_SIDES_BOTH
 } tess_sides;

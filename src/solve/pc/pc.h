@@ -117,7 +117,8 @@ struct tess_pc_ops {
     bool diagonal;          /* only vector updates and products; the state is a tess_diagonal */
     bool triangular;        /* takes schedule and domains; the state is a tess_triangular */
     bool ordered;           /* ... one domain only, in the order of the rows: no colours */
-    bool symmetric;         /* A has to be symmetric: factors are made from half of it */
+    bool symmetric;         /* A has to be symmetric, or (amg) its order has to be the same for rows
+                               and columns: scale=match, which reorders rows alone, is refused */
     bool unsymmetric;       /* M is not symmetric where A is */
     bool complex;           /* takes complex matrices; a transpose is then the conjugate one */
     bool complete;          /* M = A but for rounding; needs SuiteSparse */

@@ -8,7 +8,7 @@ enum { TESS_GROUPS_THREADS = 256 };
 /* Counts of 64 bits, which are 0 before.
  *
  *     BEGUN, PASSED    rows in the two queues
- *     BEGUN_DONE       rows of each queue that even rounds and odd rounds find done: two and two
+ *     BEGUN_DONE       of each queue the rows that even rounds found done, and those of odd rounds
  *     REST, REST_DONE  rows left over, and how many of them are decided
  *     UNLIKE           not 0 where couplings are not symmetric
  *     MISSING          strong blocks without a block at the mirrored place
