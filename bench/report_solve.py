@@ -179,7 +179,7 @@ rows. Each solves to 1e-8 with b = A·1, in at most 20 000 iterations, with `dom
 Blocks are as `--block auto` chooses, or 1 × 1 where these are not square and have to be. With blocks of 1, bjacobi is
 jacobi. The tables show the iterations, or why there was no solution and the true residual that was left.
 
-* IC(0), and ILU(0) in cg and cg_single, are made with a heavier diagonal where a pivot would not be positive: see
+* IC(0), and ILU(0) in methods for symmetric A, are made with a heavier diagonal where a pivot would not be positive: see
   [preconditioners.md](preconditioners.md). ILU(0) in the other methods is not, and may be a bad one.
 * "indefinite": cg_single with ILU(0). Its p.Ap is a recurrence and turns negative by rounding where cg goes on.
 * "stagnates": the residual has not become smaller for long (60 iterations of gmres; as many as rows, at least 1 000, of the

@@ -14,6 +14,11 @@
  *   - Every fallible call returns a tess_status. tess_ctx_error(ctx) is the sentence that explains
  *     the failure, with the offending value.
  *   - Out-parameters come last. A failure leaves them untouched.
+ *   - A NULL object, out-parameter or array that has elements fails with TESS_ERR_ARGUMENT, unless
+ *     the function says what NULL means. Calls without a status take a NULL object as one that has
+ *     nothing, and return "", NULL or 0. Only tess_matrix_get_view and tess_nearest do not check.
+ *   - A matrix may have no rows, no columns or no entries, a vector no elements; their arrays may
+ *     be NULL. A number outside its range fails with TESS_ERR_ARGUMENT.
  *   - The library never prints, exits, aborts, or keeps global mutable state.
  *   - A context may be used by one thread at a time. tess_plan_create says which products may run
  *     at the same time. Two contexts share nothing.
@@ -129,9 +134,9 @@ TESS_API void tess_ctx_destroy(tess_ctx *ctx);
  * next failing call. */
 TESS_API const char *tess_ctx_error(const tess_ctx *ctx);
 
-/* Sets the number of threads. 0: all. */
+/* Sets the number of threads, at most TESS_THREADS_MAX. 0: all. */
 TESS_API tess_status tess_ctx_set_threads(tess_ctx *ctx, int threads);
-/* The number of threads that a context has. */
+/* The number of threads that a context has; 1 for NULL. */
 TESS_API int tess_ctx_threads(const tess_ctx *ctx);
 /* Sets the progress callback; NULL: none. */
 TESS_API void tess_ctx_set_progress(tess_ctx *ctx, tess_progress_fn progress, void *user);
@@ -162,8 +167,9 @@ typedef struct tess_matrix tess_matrix;
  *
  * Matrices of every type are made, converted, read, written and analysed. Products and solvers of
  * complex matrices run on "ref", "cpu" and "cuda". Complex scalars in a GPU's memory must lie at
- * multiples of their size. Everything else (several parts, tess_matrix_multiply, predictions)
- * refuses complex matrices with TESS_ERR_UNSUPPORTED. */
+ * multiples of their size. Everything else refuses complex matrices with TESS_ERR_UNSUPPORTED:
+ * devices of several parts, parts (but not partitions), tess_matrix_multiply, TESS_REGROUP_ON,
+ * tess_detect_shapes, tess_operator, predictions and calibration. */
 typedef enum tess_type {
     TESS_F64 = 0,
     TESS_F32 = 1,
@@ -214,11 +220,13 @@ typedef struct tess_matrix_view {
     const void *values;                /* blocks * r * c of `type` */
 } tess_matrix_view;
 
-/* A's sizes and arrays, as they lie in memory. The arrays belong to A. */
+/* A's sizes and arrays, as they lie in memory. The arrays belong to A. Neither A nor view may be
+ * NULL. */
 TESS_API void tess_matrix_get_view(const tess_matrix *A, tess_matrix_view *view);
 TESS_API void tess_matrix_destroy(tess_matrix *A);
 
-/* CSR: row_offsets[rows+1], columns[nnz], values[nnz]. */
+/* CSR: row_offsets[rows+1], columns[nnz], values[nnz]. row_offsets has an element even where there
+ * are no rows. */
 TESS_API tess_status tess_matrix_from_csr(tess_ctx *ctx, tess_type type, int64_t rows, int64_t cols,
                                           const int64_t *row_offsets, const int32_t *columns,
                                           const void *values, tess_ownership ownership,
@@ -293,8 +301,8 @@ TESS_API tess_status tess_matrix_multiply(tess_ctx *ctx, const tess_matrix *A, c
                                           tess_matrix **out);
 
 /* Block rows and columns renumbered alike: block (i, j) of the result is block (perm[i], perm[j])
- * of A. So perm lists the old numbers in their new order. A must have as many block rows as block
- * columns. A last block that is padded must stay last. */
+ * of A. So perm lists the old numbers in their new order, each of them once. A must have as many
+ * block rows as block columns. A last block that is padded must stay last. */
 TESS_API tess_status tess_matrix_permute(tess_ctx *ctx, const tess_matrix *A, const int64_t *perm,
                                          tess_matrix **out);
 
@@ -313,15 +321,16 @@ TESS_API tess_status tess_matrix_real_part(tess_ctx *ctx, const tess_matrix *A, 
 TESS_API tess_status tess_matrix_export_values(tess_ctx *ctx, const tess_matrix *A,
                                                tess_block_order order, void *values);
 
-/* The min(block_rows, block_cols) diagonal blocks, column-major, of A's type. A's blocks must be
- * square. A diagonal block that is not stored is filled with zeros. *missing, unless NULL, becomes
- * the number of blocks filled so. */
+/* The min(block_rows, block_cols) diagonal blocks, column-major, of A's type. A need not be square;
+ * blocks that are not fail with TESS_ERR_UNSUPPORTED. A diagonal block that is not stored is filled
+ * with zeros. *missing, unless NULL, becomes the number of blocks filled so. */
 TESS_API tess_status tess_matrix_diagonal_blocks(tess_ctx *ctx, const tess_matrix *A, void *blocks,
                                                  int64_t *missing);
 
 /* New values in the same pattern, for the next time step. B, which has blocks of any size, takes
- * the values of A (usually CSR), and 0 where A stores nothing. B's pattern stays. An entry of A
- * outside B's blocks fails with TESS_ERR_PATTERN and leaves B as it was. B must not be borrowed.
+ * the values of A (usually CSR), and 0 where A stores nothing. B's pattern stays. A must have B's
+ * type, rows and columns. An entry of A outside B's blocks fails with TESS_ERR_PATTERN and leaves B
+ * as it was. B must not be borrowed.
  * Plans of B have the new values from their next product on. */
 TESS_API tess_status tess_matrix_update(tess_ctx *ctx, tess_matrix *B, const tess_matrix *A);
 
@@ -349,7 +358,8 @@ TESS_API tess_status tess_matrix_read(tess_ctx *ctx, const char *path, tess_matr
  * A failure leaves no partial file, and an old file as it was. */
 TESS_API tess_status tess_matrix_write(tess_ctx *ctx, const tess_matrix *A, const char *path);
 /* Writes the lower triangle of A to a Matrix Market file that says "symmetric". Where a_ij differs
- * from a_ji, the call fails with TESS_ERR_MATRIX and the place. An absent entry counts as 0. */
+ * from a_ji, the call fails with TESS_ERR_MATRIX and the place. An absent entry counts as 0. A
+ * matrix that is not square fails as well. */
 TESS_API tess_status tess_matrix_write_symmetric(tess_ctx *ctx, const tess_matrix *A,
                                                  const char *path);
 
@@ -367,7 +377,8 @@ TESS_API tess_status tess_vector_read(tess_ctx *ctx, const char *path, tess_type
 
 /* Writes a dense vector. .mtx and .mtx.gz become a Matrix Market array n x 1, .npy an array of
  * NumPy's, any other name text with one number per line. "-" writes that text to standard output.
- * Text holds real numbers only: a complex vector is refused. */
+ * Text holds real numbers only: a complex vector is refused. Text of a vector without elements is
+ * an empty file, which tess_vector_read refuses. */
 TESS_API tess_status tess_vector_write(tess_ctx *ctx, const char *path, tess_type type,
                                        int64_t count, const void *values);
 
@@ -440,7 +451,7 @@ typedef struct tess_symmetry {
 /* Compares A with its transpose, of a complex matrix too. */
 TESS_API tess_status tess_matrix_symmetry(tess_ctx *ctx, const tess_matrix *A, tess_symmetry *out);
 /* *hermitian becomes 1 if every a_ij is the conjugate of a_ji, an absent entry being 0, and 0
- * otherwise. For a real matrix this is symmetry. */
+ * otherwise, as for a matrix that is not square. For a real matrix this is symmetry. */
 TESS_API tess_status tess_matrix_hermitian(tess_ctx *ctx, const tess_matrix *A, int *hermitian);
 
 /* One way to cut a matrix into r x c blocks, counted exactly. Blocks begin at the rows congruent to
@@ -477,7 +488,7 @@ typedef struct tess_detection {
 
 /* Counts the blocks of all candidate sizes and recommends the cheapest. A's scalars are counted,
  * whatever its present block size. Takes about a tenth of a second per million entries. NULL:
- * default options. */
+ * default options. 1 x 1 is recommended for a matrix without entries. */
 TESS_API tess_status tess_detect(tess_ctx *ctx, const tess_matrix *A,
                                  const tess_detect_options *options, tess_detection **out);
 TESS_API void tess_detection_destroy(tess_detection *detection);
@@ -541,7 +552,8 @@ typedef struct tess_plan tess_plan;
 TESS_API tess_status tess_device_open(tess_ctx *ctx, const char *name, tess_device **out);
 /* The same, with "auto" chosen for A: the CPU or the first GPU, whichever is predicted to finish a
  * product sooner. The vectors are taken to be in host memory, so the GPU's time includes copies of
- * x and y. Without A (NULL), and where the model cannot tell, "auto" is the GPU if there is one. */
+ * x and y. Without A (NULL), and where the model cannot tell, "auto" is the GPU if there is one.
+ * For a complex A, of which there is no model, it is the CPU. */
 TESS_API tess_status tess_device_open_for(tess_ctx *ctx, const char *name, const tess_matrix *A,
                                           tess_device **out);
 TESS_API void tess_device_close(tess_device *device);
@@ -577,7 +589,8 @@ typedef struct tess_plan_options {
 } tess_plan_options;
 
 /* Prepares A for repeated products on a device. The plan refers to A's arrays where it can, so A
- * must outlive it. Results are bitwise repeatable on the same plan.
+ * must outlive it. Results are bitwise repeatable on the same plan. A "profile:" device, which
+ * computes nothing, fails with TESS_ERR_UNSUPPORTED.
  *
  * A kernel that the library chose may fail while the plan is made, or at the plan's first product.
  * The call succeeds all the same: the next candidate takes the kernel's place, and
@@ -607,7 +620,8 @@ TESS_API tess_status tess_plan_create(tess_ctx *ctx, const tess_matrix *A, tess_
 TESS_API void tess_plan_destroy(tess_plan *plan);
 
 /* y = alpha A x + beta y. Vectors are arrays of the matrix's type: x of cols scalars, y of rows
- * scalars, without padding. x and y must not overlap. beta = 0 never reads y. */
+ * scalars, without padding. x and y must not overlap: only equal addresses are refused. beta = 0
+ * never reads y. Without entries y becomes beta y. */
 TESS_API tess_status tess_spmv(tess_plan *plan, double alpha, const void *x, double beta, void *y);
 /* y = alpha A^T x + beta y: x of rows, y of cols scalars. */
 TESS_API tess_status tess_spmv_transpose(tess_plan *plan, double alpha, const void *x, double beta,
@@ -616,7 +630,8 @@ TESS_API tess_status tess_spmv_transpose(tess_plan *plan, double alpha, const vo
 TESS_API tess_status tess_spmv_dot(tess_plan *plan, double alpha, const void *x, double beta,
                                    void *y, const void *w, double *dot);
 /* Y = alpha A X + beta Y for k vectors. Column-major: vector j starts at X + j*ldx (ldx >= cols).
- * Row-major: element i of vector j is X[i*ldx + j] (ldx >= k). The same for Y with rows. */
+ * Row-major: element i of vector j is X[i*ldx + j] (ldx >= k). The same for Y with rows. k = 0 does
+ * nothing. */
 TESS_API tess_status tess_spmm(tess_plan *plan, int k, tess_block_order order, double alpha,
                                const void *X, int64_t ldx, double beta, void *Y, int64_t ldy);
 
@@ -640,7 +655,8 @@ TESS_API tess_status tess_spmv_conjugate_transpose(tess_plan *plan, double alpha
 TESS_API tess_status tess_spmv_complex(tess_plan *plan, tess_operation operation,
                                        tess_complex alpha, const void *x, tess_complex beta,
                                        void *y);
-/* y = alpha A x + beta y and *dot = w^H y, the sum of conj(w_i) y_i; w = NULL: y^H y. */
+/* y = alpha A x + beta y and *dot = w^H y, the sum of conj(w_i) y_i; w = NULL: y^H y. Of a real
+ * matrix dot->im is 0. */
 TESS_API tess_status tess_spmv_dot_complex(tess_plan *plan, tess_complex alpha, const void *x,
                                            tess_complex beta, void *y, const void *w,
                                            tess_complex *dot);
@@ -686,7 +702,8 @@ TESS_API tess_status tess_device_copy_from(tess_device *device, void *to, const 
 TESS_API tess_status tess_device_synchronize(tess_device *device);
 
 /* From now on products of this plan run in the caller's stream, a CUstream or cudaStream_t of the
- * device. NULL: the library's own again. The stream must live as long as it is set. */
+ * device. NULL: the library's own again. The stream must live as long as it is set. Plans on other
+ * devices, and on devices of several parts, fail with TESS_ERR_UNSUPPORTED. */
 TESS_API tess_status tess_plan_set_stream(tess_plan *plan, void *stream);
 
 /* Vectors by part, for plans on a device of several parts ("cuda:0,1"). x[r] holds the rows of part
@@ -708,7 +725,9 @@ typedef struct tess_plan_part {
 
 /* The number of parts; 1 for a plan on a device of one part. */
 TESS_API int tess_plan_parts(const tess_plan *plan);
-/* size: sizeof(tess_plan_part). */
+/* Part `rank`, from 0. size: sizeof(tess_plan_part). This call and the following ones fail with
+ * TESS_ERR_ARGUMENT on a device of one part, and with TESS_ERR_UNSUPPORTED where A or its blocks
+ * are not square. */
 TESS_API tess_status tess_plan_get_part(tess_plan *plan, int rank, size_t size,
                                         tess_plan_part *out);
 TESS_API tess_status tess_spmv_parts(tess_plan *plan, double alpha, const void *const *x,
@@ -806,7 +825,8 @@ typedef struct tess_prediction {
                                          device over this time. */
 } tess_prediction;
 
-/* NULL: default options. The call fails with TESS_ERR_UNSUPPORTED where there is no model. */
+/* NULL: default options. The call fails with TESS_ERR_UNSUPPORTED where there is no model: on "ref"
+ * and on devices of several parts, for which options->devices stands. */
 TESS_API tess_status tess_predict(tess_ctx *ctx, const tess_matrix *A, tess_device *device,
                                   const tess_predict_options *options, tess_prediction **out);
 TESS_API void tess_prediction_destroy(tess_prediction *prediction);
@@ -814,7 +834,7 @@ TESS_API void tess_prediction_destroy(tess_prediction *prediction);
 /* A block size for A on this device, for tess_matrix_to_blocks. Considered are 1 x 1 and the few
  * sizes that move the fewest bytes (tess_detect). The one whose product is predicted to be the
  * fastest is taken; one that stores many zeros must be a quarter faster. Where the model knows
- * nothing, the size that tess_detect recommends is taken. */
+ * nothing, the size that tess_detect recommends is taken. 1 x 1 for a matrix without entries. */
 TESS_API tess_status tess_choose_blocking(tess_ctx *ctx, const tess_matrix *A, tess_device *device,
                                           tess_blocking *out);
 
@@ -854,7 +874,8 @@ TESS_API tess_status tess_choose_blocking(tess_ctx *ctx, const tess_matrix *A, t
  *   positive definite A  cg, cg_single, cg_pipelined. In the other methods for symmetric A, jacobi
  *                        and bjacobi are made of |D|, so that they are positive definite
  *   A^T and M^-T         bicg, lsqr
- *   A that is not square lsqr, and auto
+ *   A that is not square lsqr, and auto. Preconditioners see A with rows or columns of zeros added,
+ *                        so that those which need a diagonal or a pivot in each row fail
  *   side=                bicgstab, gmres. Right alone: fgmres, dgmres
  *   M that changes       cg, bicgstab (from the right), fgmres, dgmres, amg: they take cycle=k
  *   restart=             gmres, fgmres, dgmres. They solve several systems one after the other
@@ -918,7 +939,7 @@ TESS_API tess_status tess_choose_blocking(tess_ctx *ctx, const tess_matrix *A, t
  *                  system.
  *   pc_type=T      same (default): the matrix's type; f32: stored in single precision
  *   side=right     the preconditioner's side, right (default) or left
- *   omega=1        relaxation of ssor, 0 < omega < 2
+ *   omega=1        relaxation of ssor, 0.01 <= omega <= 1.99
  *   tol=1e-8       stop when |r| <= tol |b|, r = b - A x ...
  *   atol=0         ... or |r| <= atol, whichever is larger
  *   max=10000      the most iterations; for auto 100000 over all attempts
@@ -1004,13 +1025,17 @@ typedef struct tess_result {
 typedef int (*tess_solve_fn)(void *user, int64_t iteration, double residual);
 
 /* Prepares method and preconditioner; spec NULL is "auto". A block that the preconditioner cannot
- * invert fails with TESS_ERR_MATRIX and its row. The plan must outlive the solver. */
+ * invert fails with TESS_ERR_MATRIX and its row. A matrix that is not square fails with
+ * TESS_ERR_ARGUMENT where the method needs a square one. On several parts direct and amg fail with
+ * TESS_ERR_UNSUPPORTED, and so do scale=, order=, pivot= and inner= on a plan of
+ * tess_plan_create_part. The plan must outlive the solver. */
 TESS_API tess_status tess_solver_create(tess_plan *plan, const char *spec, tess_solver **out);
 TESS_API void tess_solver_destroy(tess_solver *solver);
-/* pc=amg: sets the modes, which the smoother cannot reduce. Column j < k begins at modes + j*ld and
- * has one number per row of the matrix. The columns are copied. Without this call the modes are the
- * rigid motions of the coordinates, or else one constant per component. A preconditioner that was
- * set up before is set up again when it is next needed. */
+/* pc=amg (others fail with TESS_ERR_UNSUPPORTED): sets the k >= 1 modes, which the smoother
+ * cannot reduce. Column j < k begins at modes + j*ld and has one number per row of the matrix. The
+ * columns are copied. Without this call the modes are the rigid motions of the coordinates, or else
+ * one constant per component. A preconditioner that was set up before is set up again when it is
+ * next needed. */
 TESS_API tess_status tess_solver_set_modes(tess_solver *solver, int k, const double *modes,
                                            int64_t ld);
 /* pc=amg: sets the coordinates of the block rows, `dimensions` numbers each (2 or 3, the block
@@ -1036,7 +1061,8 @@ TESS_API void tess_solver_set_callback(tess_solver *solver, tess_solve_fn callba
 
 /* x holds the initial guess, zeros if there is none better, and receives the solution. Vectors are
  * arrays of the matrix's type in host memory or in the memory of the plan's device. b and x must
- * not overlap. */
+ * not overlap. b = 0 sets x to 0 whatever x holds (TESS_REASON_ZERO_RHS); a system of no rows ends
+ * so too. NaN or infinity in b or x is a result as well (TESS_REASON_NOT_FINITE). */
 TESS_API tess_status tess_solver_solve(tess_solver *solver, const void *b, void *x,
                                        tess_result *result);
 /* k systems with the same A. System j has b = B + j*ldb and x = X + j*ldx, in scalars, and
@@ -1047,7 +1073,7 @@ TESS_API tess_status tess_solver_solve_many(tess_solver *solver, int k, const vo
                                             void *X, int64_t ldx, tess_result *results);
 /* With vectors by part, for plans on a device of several parts (tess_spmv_parts): b[r] and x[r] are
  * the rows of part r, in memory of its device or of the host. Not for auto, scale=, order=,
- * pivot= and inner=, which take whole vectors. */
+ * pivot= and inner=, which take whole vectors, and not on a device of one part. */
 TESS_API tess_status tess_solver_solve_parts(tess_solver *solver, const void *const *b,
                                              void *const *x, tess_result *result);
 /* The next time step: new values for the plan, as in tess_plan_update_values, and the
@@ -1066,9 +1092,9 @@ typedef tess_status (*tess_apply_fn)(void *user, int transpose, const void *x, v
                                      void *stream);
 
 typedef struct tess_operator {
-    size_t size; /* sizeof(tess_operator), or 0 */
-    tess_type type;
-    int64_t rows; /* and columns */
+    size_t size;    /* sizeof(tess_operator), or 0 */
+    tess_type type; /* TESS_F64 or TESS_F32 */
+    int64_t rows;   /* and columns */
     tess_apply_fn apply;
     void *user;
     double bytes;   /* that one application moves, for reports; 0: not counted */
@@ -1079,16 +1105,18 @@ typedef struct tess_operator {
 } tess_operator;
 
 /* A plan whose products are the caller's, for solvers of every method. It has no entries, so that
- * "auto", scale=, order=, inner= and the library's preconditioners do not work with it. */
+ * "auto", scale=, order=, inner= and the library's preconditioners do not work with it, nor do
+ * tess_spmm and tess_plan_update_values. On "cpu:4,4" the operator is called with whole vectors. */
 TESS_API tess_status tess_plan_from_operator(tess_ctx *ctx, tess_device *device,
                                              const tess_operator *A, tess_plan **out);
 /* tess_solver_create with the caller's preconditioner in the place of pc=. Methods for symmetric A
- * need a symmetric positive definite one. M = NULL: none. */
+ * need a symmetric positive definite one. M has the plan's type and rows. With M the spec names a
+ * method, and the device has one part. M = NULL: none. */
 TESS_API tess_status tess_solver_create_with(tess_plan *plan, const char *spec,
                                              const tess_operator *M, tess_solver **out);
 
 /* A preconditioner alone, for other libraries' solvers: "ilu0", "ssor:omega=1.2,schedule=levels".
- */
+ * A must be square. */
 typedef struct tess_preconditioner tess_preconditioner;
 
 TESS_API tess_status tess_pc_create(tess_plan *plan, const char *spec, tess_preconditioner **out);
@@ -1107,7 +1135,7 @@ TESS_API tess_status tess_pc_update(tess_preconditioner *pc, const void *values)
 TESS_API const char *tess_pc_describe(const tess_preconditioner *pc);
 TESS_API void tess_pc_destroy(tess_preconditioner *pc);
 
-/* create, solve and destroy in one. result->history is NULL. */
+/* create, solve and destroy in one. result->history is NULL and history_count 0. */
 TESS_API tess_status tess_solve(tess_plan *plan, const char *spec, const void *b, void *x,
                                 tess_result *result);
 
@@ -1167,7 +1195,8 @@ TESS_API tess_status tess_inserter_add_element(tess_inserter *inserter, int64_t 
  * tess_builder_clear. So a matrix that lacks a block is never made. */
 TESS_API const char *tess_inserter_error(const tess_inserter *inserter);
 
-/* A new matrix with everything added since the last finish. The inserters are empty afterwards. */
+/* A new matrix with everything added since the last finish: one without entries where nothing was.
+ * The inserters are empty afterwards. */
 TESS_API tess_status tess_builder_finish(tess_builder *builder, tess_matrix **out);
 /* The same into A, an earlier result of tess_builder_finish of this builder: no new arrays. Plans
  * of A have the new values from their next product on. */
@@ -1227,7 +1256,8 @@ typedef struct tess_plan_info {
 /* The kernel that tess_plan_create would choose with TESS_EFFORT_ESTIMATE, wisdom aside, and what
  * the plan would keep in memory. Nothing is converted, copied or run. options->format, kernel and
  * params narrow the choice. `seconds` is 0 where no model knows the kernel, best_seconds is always
- * 0. size: sizeof(tess_predicted_kernel). */
+ * 0. `kernel` is "" where there is no choice: on "ref", on devices of several parts, and for a
+ * matrix without entries. size: sizeof(tess_predicted_kernel). */
 TESS_API tess_status tess_plan_estimate(tess_ctx *ctx, const tess_matrix *A, tess_device *device,
                                         const tess_plan_options *options, size_t size,
                                         tess_predicted_kernel *out);
@@ -1266,7 +1296,8 @@ typedef struct tess_trial_info {
     double prepare_seconds;  /* conversion, upload, compilation */
 } tess_trial_info;
 
-/* size: sizeof(tess_search_info), sizeof(tess_trial_info). */
+/* size: sizeof(tess_search_info), sizeof(tess_trial_info). Of a plan that was not searched all is
+ * 0; an index outside 0 .. count-1 fails with TESS_ERR_ARGUMENT. */
 TESS_API tess_status tess_plan_get_search(const tess_plan *plan, size_t size,
                                           tess_search_info *out);
 TESS_API tess_status tess_plan_get_trial(const tess_plan *plan, int64_t index, size_t size,
@@ -1408,7 +1439,7 @@ typedef struct tess_shape_detection {
     double csr_bytes;            /* that a product moves without blocks */
 } tess_shape_detection;
 
-/* A must have 1 x 1 blocks. */
+/* A must have 1 x 1 blocks, but need not be square. */
 TESS_API tess_status tess_detect_shapes(tess_ctx *ctx, const tess_matrix *A,
                                         tess_shape_detection **out);
 TESS_API void tess_shape_detection_destroy(tess_shape_detection *detection);
@@ -1456,7 +1487,8 @@ typedef struct tess_partition {
  * A must be square with square blocks. METIS and SCOTCH are looked for when they are first
  * needed; TESSERA_PARTITIONERS in the environment names a directory to look in first, or
  * is "off". Without them the call fails with TESS_ERR_UNSUPPORTED and says what to install. The
- * same matrix gets the same parts in every run. */
+ * same matrix gets the same parts in every run. Where there are more parts (1 .. TESS_PARTS_MAX)
+ * than block rows, some have none. */
 TESS_API tess_status tess_partition_create(tess_ctx *ctx, const tess_matrix *A, int parts,
                                            const char *name, tess_partition **out);
 TESS_API void tess_partition_destroy(tess_partition *partition);
@@ -1614,6 +1646,7 @@ typedef struct tess_part_times {
     double halo;    /* packing, and waiting for messages that did not hide behind the product */
     double sums;    /* waiting for the sums of dot products */
 } tess_part_times;
+/* size: sizeof(tess_part_times). A plan of tess_plan_create fails with TESS_ERR_ARGUMENT. */
 TESS_API tess_status tess_plan_get_part_times(const tess_plan *plan, size_t size,
                                               tess_part_times *out);
 
