@@ -48,6 +48,13 @@ def without(names, others):
     return [name for name in names if name not in others]
 
 
+# The other methods choose their preconditioner themselves, or have none.
+METHODS = without(tessera.methods(), [*methods_having("OWN_PC"), "lsqr"])
+SYMMETRIC = methods_having("SYMMETRIC")
+GENERAL = without(METHODS, SYMMETRIC)
+UNSYMMETRIC = preconditioners_having("UNSYMMETRIC")
+
+
 def wide(x):
     """x in double precision, real or complex."""
     return x.astype(np.result_type(x.dtype, "f8"))

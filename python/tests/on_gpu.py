@@ -18,6 +18,7 @@ import traceback
 
 import numpy as np
 import tessera
+from foreign_arrays import Cupy, Foreign, Jax, Torch
 from overhead import c_loop
 from tessera._library import lib
 
@@ -45,89 +46,6 @@ def close(y, expected):
     np.testing.assert_allclose(
         np.asarray(y), expected, rtol=1e-11, atol=1e-12 * abs(expected).max()
     )
-
-
-class Cupy:
-    def __init__(self):
-        self.lib = importlib.import_module("cupy")
-
-    def array(self, x):
-        return self.lib.asarray(x)
-
-    def host(self, x):
-        return x.get()
-
-    def pointer(self, x):
-        return x.data.ptr
-
-    def other_stream(self):
-        return self.lib.cuda.Stream(non_blocking=True)
-
-    def allocated(self):
-        return self.lib.get_default_memory_pool().used_bytes()
-
-    def slow_ones(self):
-        """Ones that the current stream computes only after some milliseconds."""
-        big = self.lib.ones((4096, 4096))
-        for _ in range(6):
-            big = big @ big / 4096
-        return self.lib.ones(N) * big[0, 0]
-
-    def finish(self):
-        self.lib.cuda.get_current_stream().synchronize()
-
-
-class Torch(Cupy):
-    def __init__(self):
-        self.lib = importlib.import_module("torch")
-
-    def array(self, x):
-        return self.lib.as_tensor(np.array(x), device="cuda")
-
-    def host(self, x):
-        return x.detach().cpu().numpy()
-
-    def pointer(self, x):
-        return x.data_ptr()
-
-    def other_stream(self):
-        return self.lib.cuda.stream(self.lib.cuda.Stream())
-
-    def allocated(self):
-        return self.lib.cuda.memory_allocated()
-
-    def slow_ones(self):
-        big = self.lib.ones((4096, 4096), dtype=self.lib.float64, device="cuda")
-        for _ in range(6):
-            big = big @ big / 4096
-        return self.lib.ones(N, dtype=self.lib.float64, device="cuda") * big[0, 0]
-
-    def finish(self):
-        self.lib.cuda.current_stream().synchronize()
-
-
-class Jax(Cupy):
-    def __init__(self):
-        self.lib = importlib.import_module("jax")
-        self.lib.config.update("jax_enable_x64", True)
-
-    def array(self, x):
-        return self.lib.numpy.asarray(x)
-
-    def host(self, x):
-        return np.asarray(x)
-
-    def pointer(self, x):
-        return x.unsafe_buffer_pointer()
-
-    def slow_ones(self):
-        big = self.lib.numpy.ones((4096, 4096))
-        for _ in range(6):
-            big = big @ big / 4096
-        return self.lib.numpy.ones(N) * big[0, 0]
-
-    def finish(self):
-        pass
 
 
 def products_and_kinds(kind):
@@ -174,17 +92,17 @@ def in_the_current_stream(kind):
     expected = A.plan("ref") @ np.ones(N)
     for _ in range(3):
         if isinstance(kind, Jax):
-            close(kind.host(PLAN @ kind.slow_ones()), expected)
+            close(kind.host(PLAN @ kind.slow_ones(N)), expected)
             continue
         with kind.other_stream():
-            x = kind.slow_ones()
+            x = kind.slow_ones(N)
             begun = time.perf_counter()
             y = (PLAN @ x) * 1.0
             asked = time.perf_counter() - begun
             kind.finish()
             waited = time.perf_counter() - begun
             close(kind.host(y), expected)
-        x = kind.slow_ones()
+        x = kind.slow_ones(N)
         close(kind.host((PLAN @ x) * 1.0), expected)
     if not isinstance(kind, Jax):
         print(f"    asked in {asked * 1e6:.0f} us, done after {waited * 1e6:.0f} us")
@@ -321,19 +239,6 @@ def gradients(kind):
             assert kind.lib.autograd.gradcheck(lambda u, P=product: P @ u, v)
     x = kind.array(ZX)  # its conjugate is the same memory with a flag
     check_complex(kind, Z.plan("cuda") @ x.conj(), Z.plan("ref") @ ZX.conj(), 1e-11)
-
-
-class Foreign:
-    """An array that has DLPack and nothing else."""
-
-    def __init__(self, array):
-        self._array = array
-
-    def __dlpack__(self, **options):
-        return self._array.__dlpack__(**options)
-
-    def __dlpack_device__(self):
-        return self._array.__dlpack_device__()
 
 
 def by_dlpack(kind):

@@ -4,20 +4,8 @@ import numpy as np
 import pytest
 import tessera
 from conftest import DTYPES, vector
+from foreign_arrays import Foreign
 from tessera._arrays import arrays_of
-
-
-class Foreign:
-    """An array that has DLPack and nothing else."""
-
-    def __init__(self, array):
-        self._array = array
-
-    def __dlpack__(self, **options):
-        return self._array.__dlpack__(**options)
-
-    def __dlpack_device__(self):
-        return self._array.__dlpack_device__()
 
 
 @pytest.fixture(scope="module")
