@@ -49,7 +49,7 @@ int main(int argc, char **argv)
     double seconds[CASES][ROUNDS];
     for (int round = -1; round < ROUNDS; round++) /* the first is not counted */
         for (int which = 0; which < CASES; which++)
-            seconds[which][round < 0 ? 0 : round] = run(ctx, which, csr, bsr, x, y);
+            seconds[which][tess_max(0, round)] = run(ctx, which, csr, bsr, x, y);
 
     printf("%s: %lld x %lld, %lld non-zeros, %d threads, medians of %d rounds\n", spec,
            (long long)csr->rows, (long long)csr->cols, (long long)csr->blocks,

@@ -39,7 +39,7 @@ static void bench(tess_ctx *ctx, tess_device *device, const char *kind, double m
         x[i] = tess_random_unit(1, (uint64_t)i);
     tess_candidates list = {0};
     check(ctx, tess_candidates_list(device, A, &(tess_product){.kind = TESS_PRODUCT_SPMV}, &list));
-    int count = list.count < MOST ? (int)list.count : MOST;
+    int count = (int)tess_min(list.count, MOST);
     tess_plan *plans[MOST];
     for (int i = 0; i < count; i++)
         check(ctx, tess_plan_create(ctx, A, device,

@@ -18,7 +18,7 @@ static double product(tess_ctx *ctx, const tess_matrix *A, int runs)
         double start = tess_seconds();
         check(ctx, tess_spmv(plan, 1.0, x, 0.0, y));
         double seconds = tess_seconds() - start;
-        best = seconds < best ? seconds : best;
+        best = tess_min(seconds, best);
     }
     tess_plan_destroy(plan);
     tess_device_close(device);
@@ -45,13 +45,13 @@ int main(int argc, char **argv)
         start = tess_seconds();
         check(ctx, tess_detect(ctx, A, NULL, &D));
         double seconds = tess_seconds() - start;
-        detected = seconds < detected ? seconds : detected;
+        detected = tess_min(seconds, detected);
 
         tess_symmetry symmetry;
         start = tess_seconds();
         check(ctx, tess_matrix_symmetry(ctx, A, &symmetry));
         seconds = tess_seconds() - start;
-        mirrored = seconds < mirrored ? seconds : mirrored;
+        mirrored = tess_min(seconds, mirrored);
     }
     double spmv = product(ctx, A, runs);
     printf("%s: %lld entries, %d threads\n", input, (long long)A->blocks, tess_ctx_threads(ctx));

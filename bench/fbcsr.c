@@ -63,9 +63,9 @@ int main(int argc, char **argv)
             fprintf(stderr, "tessera_bench_fbcsr: the inverse differs\n");
             return 1;
         }
-        best = t1 - t0 < best ? t1 - t0 : best;
-        update = t2 - t1 < update ? t2 - t1 : update;
-        back = t3 - t2 < back ? t3 - t2 : back;
+        best = tess_min(t1 - t0, best);
+        update = tess_min(t2 - t1, update);
+        back = tess_min(t3 - t2, back);
         if (round == 0)
             print_splits(F);
         tess_matrix_destroy(B);

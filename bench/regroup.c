@@ -112,14 +112,14 @@ static void take_turns(comparison *c, const tess_matrix *A)
     tess_random_vector(x, A->cols, A->type);
     for (int round = -1; round < c->rounds; round++)
         for (int p = 0; p < PLANS; p++) {
-            double *into = times[p] + (round < 0 ? 0 : round) * REPS;
+            double *into = times[p] + tess_max(0, round) * REPS;
             check(c->ctx, tess_spmv(c->plan[p], 1, x, 0, y)); /* not timed: warms the caches */
             time_plan(c, c->plan[p], x, y, into);
         }
     for (int p = 0; p < PLANS; p++) {
         c->seconds[p] = times[p][0];
         for (int i = 1; i < c->rounds * REPS; i++)
-            c->seconds[p] = times[p][i] < c->seconds[p] ? times[p][i] : c->seconds[p];
+            c->seconds[p] = tess_min(times[p][i], c->seconds[p]);
     }
     free(x), free(y);
 }

@@ -6,7 +6,7 @@ void cg_launch(const cg_machine *m, const char *entry, double factor, tess_cuda_
 {
     const bool end = strcmp(entry, "red_end") == 0;
     const int64_t needed = tess_ceil_div(m->n, CG_THREADS);
-    const int64_t blocks = needed < m->blocks ? needed : m->blocks;
+    const int64_t blocks = tess_min(needed, m->blocks);
     tess_cuda_launch_start(out, entry, end ? 1 : blocks, CG_THREADS);
     tess_cuda_add_args(out, m->vector, CG_VECTORS);
     TESS_CUDA_POINTERS(out, m->sums);

@@ -243,7 +243,7 @@ static tess_status take_turn(trial *T, entry *E, double within, double *seconds)
     do
         TESS_TRY(entries_time(T, E, &times[turns++ % TURNS]));
     while (!T->cuda && tess_seconds() - start < within);
-    *seconds = tess_median(times, turns < TURNS ? turns : TURNS);
+    *seconds = tess_median(times, tess_min(turns, TURNS));
     return TESS_OK;
 }
 

@@ -130,7 +130,7 @@ static tess_status run_all(tess_cuda *cuda, int count, char **sizes)
     int64_t most = 0;
     tess_status status;
     for (int i = 0; i < count; i++)
-        most = tess_max(atoll(sizes[i]), most);
+        most = tess_max((int64_t)atoll(sizes[i]), most);
     const size_t bytes = (size_t)most * sizeof(float) + SPARE;
     TESS_TRY(tess_cuda_enter(cuda));
     TESS_TRY_CLEAN(TESS_ALLOC(cuda->ctx, most + SPARE, &host));

@@ -82,8 +82,7 @@ tess_status entries_tune(trial *T, entry *E, const char *kernel, const char *fix
     double spent = 0; /* compilation ahead is not counted: another run finds it in the disk cache */
     for (int64_t i = 0; i < list.count && spent < seconds; i++) {
         if (i % AHEAD == 0)
-            tess_candidates_ahead(T->device, T->A, list.items + i,
-                                  list.count - i < AHEAD ? list.count - i : AHEAD);
+            tess_candidates_ahead(T->device, T->A, list.items + i, tess_min(list.count - i, AHEAD));
         const double start = tess_seconds();
         TESS_TRY_CLEAN(try_set(T, E, &list.items[i], &best));
         spent += tess_seconds() - start;

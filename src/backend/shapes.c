@@ -110,7 +110,7 @@ static tess_status take_pieces(tess_ctx *ctx, const tess_matrix *A, int64_t entr
     int64_t first[PIECES], last[PIECES], rows = 0, count = 0, to = 0;
     for (int p = 0; p < PIECES; p++) {
         int64_t before = count;
-        first[p] = p > 0 && A->rows * p / PIECES < last[p - 1] ? last[p - 1] : A->rows * p / PIECES;
+        first[p] = p > 0 ? tess_max(last[p - 1], A->rows * p / PIECES) : 0;
         for (last[p] = first[p]; last[p] < A->rows && count - before < entries / PIECES; last[p]++)
             count += length_in_sample(A, last[p], entries);
         rows += last[p] - first[p] + GAP;
@@ -137,7 +137,7 @@ tess_status tess_shapes_look(tess_ctx *ctx, const tess_matrix *A, bool slices,
     *out = (tess_fbcsr_options){0};
     if (!tess_shapes_promising(A))
         return TESS_OK;
-    int64_t entries = A->blocks / SHARE > LEAST_ENTRIES ? A->blocks / SHARE : LEAST_ENTRIES;
+    int64_t entries = tess_max(A->blocks / SHARE, LEAST_ENTRIES);
     if (A->blocks < 2 * entries)
         return choose(ctx, A, slices, out);
     tess_matrix *pieces;

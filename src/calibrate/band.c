@@ -22,7 +22,7 @@ static void fill_block(const tess_matrix *A, int64_t at, int64_t row, int64_t co
  */
 static bool is_kept(const tess_calibration_shape *s, int64_t row, int64_t col)
 {
-    int64_t low = row < col ? row : col, high = row < col ? col : row;
+    int64_t low = tess_min(row, col), high = tess_max(col, row);
     /* tess_random_unit is in -1..1 */
     double reach = 0.5 * (1 + tess_random_unit(5, (uint64_t)low)) * (double)(s->length / 2 + 1);
     if (s->ragged && (double)(high - low) >= reach)
@@ -34,7 +34,7 @@ static bool is_kept(const tess_calibration_shape *s, int64_t row, int64_t col)
 static int64_t list_row(const tess_calibration_shape *s, int64_t row, int64_t rows,
                         int32_t *columns)
 {
-    int64_t reach = s->length / 2 < rows ? s->length / 2 : rows - 1, count = 0;
+    int64_t reach = tess_min(s->length / 2, rows - 1), count = 0;
     bool all = s->crossed && row == 0;
     int64_t first = all || row < reach ? 0 : row - reach, last = all ? rows - 1 : row + reach;
     if (s->crossed && first > 0) {

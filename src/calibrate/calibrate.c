@@ -63,7 +63,7 @@ static bool is_hopeless(const tess_calibration *c, const tess_candidate *candida
     for (int64_t i = 0; i < c->count; i++) {
         const tess_sample *s = &c->samples[i];
         double speed = s->bytes / s->seconds;
-        best = speed > best ? speed : best;
+        best = tess_max(speed, best);
         if (strcmp(s->name, candidate->class_name) == 0 && speed > own)
             own = speed;
     }
@@ -132,7 +132,7 @@ static tess_status measure_shape(tess_calibration *c, int points, double bytes)
         TESS_TRY(tess_calibration_band(c->ctx, c->type, b, rows, &full, &A));
     } else {
         int n = (int)(cbrt(bytes / (points * block + 4 + 2 * scalar * b)) + 0.5);
-        TESS_TRY(tess_calibration_cube(c, points, b, n < 3 ? 3 : n, &A));
+        TESS_TRY(tess_calibration_cube(c, points, b, tess_max(3, n), &A));
     }
     tess_status status = tess_calibration_classes(c, A, b == 1 && points != TESS_CALIBRATION_BAND);
     tess_matrix_destroy(A);

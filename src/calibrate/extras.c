@@ -57,7 +57,7 @@ static tess_status measure_scattered(tess_calibration *c, int b)
     double scalar = (double)tess_type_size(c->type), block = 4 + scalar * b * b, smallest = 1 << 17;
     double gone = 1.1 * TESS_CACHE_GONE * c->model->cache_bytes, bytes = c->most / 2;
     tess_irregular random, even, uneven;
-    bytes = bytes > gone ? bytes : gone < c->most ? gone : c->most;
+    bytes = tess_max(bytes, tess_min(gone, c->most));
     for (double x = smallest; x <= bytes; x *= growth_scattered) {
         char spec[128];
         tess_matrix *A;
@@ -170,7 +170,7 @@ static tess_status measure_long_rows(tess_calibration *c, int b)
             continue;
         }
         cut->seconds = second.seconds - slope * less * columns;
-        cut->seconds = cut->seconds > 0 ? cut->seconds : 0;
+        cut->seconds = tess_max(cut->seconds, 0);
         second.kind = TESS_EXTRA_LONGEST;
         second.seconds = slope;
         TESS_TRY(tess_model_add_extra(c->model, &second));

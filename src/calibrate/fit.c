@@ -19,7 +19,7 @@ static double plain_seconds(const tess_calibration *c, const tess_sample *s)
     double rest = s->seconds -
                   s->changes * tess_model_extra_seconds(c->model, &problem, TESS_EXTRA_CHANGE) -
                   s->alone * tess_model_extra_seconds(c->model, &problem, TESS_EXTRA_ALONE);
-    return rest > least * s->seconds ? rest : least * s->seconds;
+    return tess_max(rest, least * s->seconds);
 }
 
 static void add_point(const tess_calibration *c, const tess_sample *s, fit_points *p)
@@ -220,9 +220,7 @@ static tess_status add_share(tess_calibration *c, const char *name, double bytes
                               .type = c->type,
                               .kind = TESS_EXTRA_RESIDENT,
                               .x_bytes = bytes,
-                              .seconds = share < 0   ? 0
-                                         : share > 1 ? 1
-                                                     : share};
+                              .seconds = tess_clamp(share, 0, 1)};
     snprintf(extra.name, sizeof extra.name, "%s", name);
     return tess_model_add_extra(c->model, &extra);
 }
@@ -249,8 +247,7 @@ static tess_status fit_shares(tess_calibration *c, const char *name, double work
         double out = tess_model_seconds_from(c->model, &load, false, false);
         if (!(in > 0) || !(out > 1.05 * in)) /* the curves are too close */
             continue;
-        int bin = (int)(log(times / TESS_CACHE_KEPT) / width);
-        bin = bin < BINS ? bin : BINS - 1;
+        const int bin = tess_min((int)(log(times / TESS_CACHE_KEPT) / width), BINS - 1);
         shares[bin] += (out - plain_seconds(c, s)) / (out - in);
         logs[bin] += log(s->bytes * working_share);
         counts[bin]++;

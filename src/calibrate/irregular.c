@@ -42,7 +42,7 @@ tess_status tess_calibration_extras(tess_calibration *c, const tess_irregular *i
             TESS_TRY(add_extra(c, s, kind, x_bytes, more / units));
         else
             TESS_TRY(
-                add_extra(c, s, cut ? TESS_EXTRA_CUT : kind, x_bytes, cut && more > 0 ? more : 0));
+                add_extra(c, s, cut ? TESS_EXTRA_CUT : kind, x_bytes, cut ? tess_max(more, 0) : 0));
     }
     return TESS_OK;
 }

@@ -55,8 +55,7 @@ static tess_status measure(tess_calibration *c, mean_ratio ratios[2])
     enum { CUBES = sizeof cubes / sizeof cubes[0] };
     const double start = tess_seconds(), cache = c->model->cache_bytes;
     const double memory = 1.2 * TESS_CACHE_GONE * cache;
-    const double bytes[2] = {0.6 * TESS_CACHE_KEPT * cache,
-                             memory < most_bytes ? memory : most_bytes};
+    const double bytes[2] = {0.6 * TESS_CACHE_KEPT * cache, tess_min(memory, most_bytes)};
     for (int i = 0; i < 2 * CUBES; i++) {
         int points = cubes[i / 2].points, b = cubes[i / 2].block, cached = i % 2 == 1;
         double row = points * (4 + (double)tess_type_size(c->type) * b * b);
@@ -64,7 +63,7 @@ static tess_status measure(tess_calibration *c, mean_ratio ratios[2])
         tess_matrix *A;
         if (i >= 2 && tess_seconds() - start > budget_seconds)
             break;
-        TESS_TRY(tess_calibration_cube(c, points, b, n < 3 ? 3 : n, &A));
+        TESS_TRY(tess_calibration_cube(c, points, b, tess_max(3, n), &A));
         tess_status status = compare(c, A, &ratios[cached]);
         tess_matrix_destroy(A);
         TESS_TRY(status);

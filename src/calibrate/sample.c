@@ -44,7 +44,7 @@ tess_status tess_sample_spmv(tess_device *device, const tess_matrix *A,
     double runs[RUNS_MAX], bytes = tess_matrix_spmv_bytes(A), few = 4e8 / (bytes + 1);
     /* A long run on a host averages over disturbances. */
     int least = device->backend->asynchronous || bytes < 256e6 ? 9 : 5;
-    int count = few < least ? least : few > most ? most : (int)few;
+    int count = (int)tess_clamp(few, least, most);
     tess_plan *plan;
     TESS_TRY(tess_plan_create(device->ctx, A, device, &options, &plan));
     tess_status status = warm_up(plan, x, y);

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/order.h"
 #include "tessera/tessera.h"
 
 #define TESS_TRY(call)                         \
@@ -149,16 +150,6 @@ static inline int64_t tess_ceil_div(int64_t a, int64_t b)
     return a / b + (a % b != 0);
 }
 
-static inline int64_t tess_min(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-static inline int64_t tess_max(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
 /* The index of the first of sorted[low .. high-1] that is not less than `value`; high where all are
  * less. The numbers have 32 or 64 bits: `size` is the bytes of one. */
 static inline int64_t tess_lower_bound_of(const void *sorted, size_t size, int64_t low,
@@ -232,7 +223,7 @@ static inline double tess_largest(const void *array, tess_type type, int64_t fir
     double largest = 0;
     for (int64_t i = first; i < first + count; i++) {
         const double value = tess_get(array, type, i), size = value < 0 ? -value : value;
-        largest = size > largest ? size : largest;
+        largest = tess_max(size, largest);
     }
     return largest;
 }

@@ -299,7 +299,7 @@ char *tess_decimal_format(const tess_decimal *decimal, double value, char *text)
         memcpy(text, digits, (size_t)count);
         return text + count;
     }
-    int whole = point < count ? point : count;
+    int whole = tess_min(point, count);
     memcpy(text, digits, (size_t)whole);
     text += whole;
     for (int i = count; i < point; i++)

@@ -73,10 +73,7 @@ static size_t edit_distance(const char *a, const char *b)
         row[0] = i;
         for (size_t j = 1; j <= nb; j++) {
             row[j] = above[j - 1] + (a[i - 1] != b[j - 1]);
-            if (row[j - 1] + 1 < row[j])
-                row[j] = row[j - 1] + 1;
-            if (above[j] + 1 < row[j])
-                row[j] = above[j] + 1;
+            row[j] = tess_min(row[j], tess_min(row[j - 1], above[j]) + 1);
             if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
                 second[j - 2] + 1 < row[j])
                 row[j] = second[j - 2] + 1;
@@ -135,7 +132,7 @@ static tess_status unknown_key(tess_ctx *ctx, const char *what, const char *key,
                                const tess_option *table, size_t count)
 {
     const char *keys[64];
-    size_t n = count < 64 ? count : 64;
+    size_t n = tess_min(count, 64);
     for (size_t i = 0; i < n; i++)
         keys[i] = table[i].key;
     if (n == 0)
@@ -287,6 +284,6 @@ tess_status tess_take_options_bytes(tess_ctx *ctx, const char *name, const void 
             return tess_fail(ctx, TESS_ERR_UNSUPPORTED,
                              "%s: byte %zu is set, which this library, %s, does not know", name, i,
                              tess_version());
-    memcpy(out, given, theirs < size ? theirs : size);
+    memcpy(out, given, tess_min(theirs, size));
     return TESS_OK;
 }

@@ -110,7 +110,7 @@ static void post(worker *w, unsigned value)
 
 static void run_shares(struct tess_pool *pool, int shares, tess_share_fn run, void *arg)
 {
-    const int helpers = pool->count < shares - 1 ? pool->count : shares - 1;
+    const int helpers = tess_min(pool->count, shares - 1);
     pool->run = run;
     pool->arg = arg;
     for (int i = 0; i < helpers; i++)

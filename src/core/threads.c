@@ -7,7 +7,7 @@
 tess_range tess_share(int64_t count, int share, int shares)
 {
     const int64_t part = count / shares, longer = count % shares;
-    const int64_t first = share * part + (share < longer ? share : longer);
+    const int64_t first = share * part + tess_min(share, longer);
     return (tess_range){first, first + part + (share < longer), share};
 }
 

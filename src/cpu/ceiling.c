@@ -227,7 +227,7 @@ tess_status tess_cpu_read_ceiling(tess_device *device, double bytes, double *byt
         tess_readings samples;
         sample(&r, &sink, &samples);
         for (int i = 0; i < samples.count; i++)
-            best = samples.speeds[i] > best ? samples.speeds[i] : best;
+            best = tess_max(samples.speeds[i], best);
     }
     end(device->ctx, &r);
     if (!(sink > 0) || !(best > 0))

@@ -48,7 +48,7 @@ static void dot_chunks(void *arg, tess_range range)
     const void *w = job->w, *y = job->y;
     for (int64_t i = range.first; i < range.last; i++) {
         const int64_t first = i * TESS_CPU_DOT_CHUNK, rest = A->rows - first;
-        const int64_t n = rest < TESS_CPU_DOT_CHUNK ? rest : TESS_CPU_DOT_CHUNK;
+        const int64_t n = tess_min(rest, TESS_CPU_DOT_CHUNK);
         job->plan->partial_dots[i] =
             A->type == TESS_F64 ? dot_f64((const double *)w + first, (const double *)y + first, n)
                                 : dot_f32((const float *)w + first, (const float *)y + first, n);

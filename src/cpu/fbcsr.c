@@ -70,7 +70,7 @@ static tess_status make_chunks(tess_cpu_fbcsr *state)
 {
     const tess_fbcsr *F = state->F;
     int64_t steps = tess_ceil_div(F->rows, STEP), total = tess_fbcsr_bytes(F);
-    int64_t most = total / CHUNKS_IN_MATRIX > CHUNK_BYTES ? total / CHUNKS_IN_MATRIX : CHUNK_BYTES;
+    int64_t most = tess_max(total / CHUNKS_IN_MATRIX, CHUNK_BYTES);
     TESS_TRY(TESS_ALLOC(state->ctx, steps + 1, &state->first_row));
     TESS_TRY(TESS_ALLOC(state->ctx, steps + 1, &state->bytes_before));
     sweep s = {.F = F};
@@ -78,7 +78,7 @@ static tess_status make_chunks(tess_cpu_fbcsr *state)
     state->first_row[0] = 0;
     state->bytes_before[0] = 0;
     for (int64_t step = 0; step < steps; step++) {
-        int64_t end = (step + 1) * STEP < F->rows ? (step + 1) * STEP : F->rows;
+        int64_t end = tess_min((step + 1) * STEP, F->rows);
         bytes += sweep_bytes(&s, step * STEP, end);
         bool full = end - state->first_row[count] >= CHUNK_ROWS || bytes >= most;
         if (full || end == F->rows) {
@@ -194,8 +194,8 @@ tess_status tess_cpu_fbcsr_create(const tess_device *device, tess_fbcsr *F, tess
     TESS_TRY_CLEAN(make_chunks(state));
     TESS_TRY_CLEAN(find_blocks(state));
     int64_t most = state->bytes_before[state->chunks] / LEAST_SHARE_BYTES;
-    most = most < state->chunks ? most : state->chunks;
-    state->shares = most < 2 ? 1 : most < device->threads ? (int)most : device->threads;
+    most = tess_min(most, state->chunks);
+    state->shares = (int)tess_clamp(most, 1, device->threads);
     *out = state;
     return TESS_OK;
 cleanup:

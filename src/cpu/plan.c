@@ -7,7 +7,7 @@ enum { LEAST_SHARE_BYTES = 64 * 1024 };
 int tess_cpu_shares(const tess_device *device, const tess_matrix *A)
 {
     double most = tess_matrix_spmv_bytes(A) / LEAST_SHARE_BYTES;
-    return most < 2 ? 1 : most < device->threads ? (int)most : device->threads;
+    return most < 2 ? 1 : (int)tess_min(most, device->threads);
 }
 
 static tess_status allocate_scratch(tess_cpu_plan *plan)

@@ -18,7 +18,7 @@ static tess_status reserve(tess_cpu_plan *plan, int vectors, bool packed)
         plan->spmm_x = plan->spmm_piece_sums = NULL;
         plan->spmm_vectors = 0;
     }
-    int room = vectors > plan->spmm_vectors ? vectors : plan->spmm_vectors;
+    int room = tess_max(vectors, plan->spmm_vectors);
     if (!plan->spmm_piece_sums)
         TESS_TRY(tess_alloc_bytes(plan->ctx, plan->work.pieces * A->block_height,
                                   scalar * (size_t)room, &plan->spmm_piece_sums));
@@ -84,9 +84,9 @@ static tess_status multiply(tess_cpu_plan *plan, int k, tess_block_order order, 
     const bool columns = order == TESS_ORDER_COLUMN_MAJOR;
     const size_t scalar = tess_type_size(A->type);
     const bool packed = columns || A->cols % A->block_width != 0;
-    TESS_TRY(reserve(plan, k < TESS_CPU_SPMM_GROUP ? k : TESS_CPU_SPMM_GROUP, packed));
+    TESS_TRY(reserve(plan, tess_min(k, TESS_CPU_SPMM_GROUP), packed));
     for (int first = 0; first < k; first += TESS_CPU_SPMM_GROUP) {
-        int count = k - first < TESS_CPU_SPMM_GROUP ? k - first : TESS_CPU_SPMM_GROUP;
+        int count = tess_min(k - first, TESS_CPU_SPMM_GROUP);
         int64_t x_vector = columns ? ldx : 1, y_vector = columns ? ldy : 1;
         tess_cpu_vectors from = {(void *)((uintptr_t)X + (size_t)(first * x_vector) * scalar),
                                  columns ? 1 : ldx, x_vector}; /* only ever read */

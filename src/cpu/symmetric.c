@@ -23,7 +23,7 @@ static int64_t chunks_for(int64_t bytes, int threads, int streams)
 {
     enum { LEAST_BYTES = 64 * 1024 };
     int64_t most = bytes / LEAST_BYTES / streams;
-    return streams * (most < 1 ? 1 : most < threads ? most : threads);
+    return streams * tess_clamp(most, 1, threads);
 }
 
 /* The number of chunks by the matrix alone: enough for the threads of any machine on which a matrix
@@ -166,7 +166,7 @@ tess_status tess_cpu_half_create(const tess_device *device, const tess_matrix *A
     TESS_TRY_CLEAN(kernel->lanes > 0 ? make_lanes(half) : tess_cpu_half_make_upper(half));
     TESS_TRY_CLEAN(make_chunks(half, reproducible ? 0 : device->threads));
     int64_t jobs = half->chunk_count / kernel->streams;
-    half->shares = jobs < device->threads ? (int)jobs : device->threads;
+    half->shares = (int)tess_min(jobs, device->threads);
     if (half->lanes)
         TESS_TRY_CLEAN(make_rings(half));
     if (A->rows % A->block_height != 0) {

@@ -96,9 +96,9 @@ tess_status tess_cpu_half_spmm(tess_cpu_half *half, int k, tess_block_order orde
     const bool columns = order == TESS_ORDER_COLUMN_MAJOR;
     const bool packed = columns || U->rows % U->block_height != 0;
     const size_t scalar = tess_type_size(U->type);
-    TESS_TRY(reserve(half, k < TESS_CPU_SPMM_GROUP ? k : TESS_CPU_SPMM_GROUP, packed));
+    TESS_TRY(reserve(half, tess_min(k, TESS_CPU_SPMM_GROUP), packed));
     for (int first = 0; first < k; first += TESS_CPU_SPMM_GROUP) {
-        int count = k - first < TESS_CPU_SPMM_GROUP ? k - first : TESS_CPU_SPMM_GROUP;
+        int count = tess_min(k - first, TESS_CPU_SPMM_GROUP);
         int64_t x_vector = columns ? ldx : 1, y_vector = columns ? ldy : 1;
         tess_cpu_vectors from = {(void *)((uintptr_t)X + (size_t)(first * x_vector) * scalar),
                                  columns ? 1 : ldx, x_vector};

@@ -49,13 +49,13 @@ static inline __attribute__((always_inline)) void pack_rows(const tess_cpu_vecto
                                                             const int64_t scalar)
 {
     const char *from = X->data;
-    int64_t inside = last < rows ? last : rows;
+    int64_t inside = tess_min(last, rows);
     for (int64_t v = 0; v < count; v++)
         for (int64_t i = first; i < inside; i++)
             memcpy(to + (i * count + v) * scalar, from + (i * X->row + v * X->vector) * scalar,
                    (size_t)scalar);
     if (inside < last) {
-        int64_t below = first > inside ? first : inside;
+        int64_t below = tess_max(first, inside);
         memset(to + below * count * scalar, 0, (size_t)((last - below) * count * scalar));
     }
 }

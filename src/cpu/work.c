@@ -217,7 +217,7 @@ tess_status tess_cpu_work_create(tess_ctx *ctx, const tess_matrix *A, int shares
                                   &capacity));
     }
     work->first_job[shares] = work->job_count;
-    work->queues = shares < TESS_CPU_QUEUES ? shares : TESS_CPU_QUEUES;
+    work->queues = tess_min(shares, TESS_CPU_QUEUES);
     for (int64_t t = 0; t < shares; t++) {
         int64_t end = t == shares - 1 ? bytes : share * (t + 1);
         for (int64_t left = tail; left > 0; left -= tess_cpu_next_piece(left))
@@ -243,14 +243,14 @@ void tess_cpu_count_lockstep(const int64_t *row_offsets, const int64_t *bounds, 
 {
     int64_t steps = INT64_MAX;
     for (int s = 0; s < streams; s++)
-        steps = bounds[s + 1] - bounds[s] < steps ? bounds[s + 1] - bounds[s] : steps;
+        steps = tess_min(bounds[s + 1] - bounds[s], steps);
     for (int64_t i = 0; i < steps; i++) {
         int64_t common = INT64_MAX;
         for (int s = 0; s < streams; s++) {
             const int64_t *offsets = row_offsets + bounds[s] + i;
             int64_t length = offsets[1] - offsets[0];
             count->alone += length;
-            common = length < common ? length : common;
+            common = tess_min(length, common);
         }
         count->alone -= streams * common;
     }

@@ -326,6 +326,6 @@ tess_status tess_plan_get_part_times(const tess_plan *plan, size_t size, tess_pa
     if (plan->device->backend->release != release)
         return tess_fail(plan->ctx, TESS_ERR_ARGUMENT,
                          "tess_plan_get_part_times: the plan is not that of a part");
-    memcpy(out, &state_of(plan)->times, size < sizeof *out ? size : sizeof *out);
+    memcpy(out, &state_of(plan)->times, tess_min(size, sizeof *out));
     return TESS_OK;
 }

@@ -225,7 +225,7 @@ cleanup:
 static tess_status check_view(tess_ctx *ctx, const tess_part_view *v)
 {
     if (!v || v->rows < 0 || !v->row_offsets ||
-        (v->row_offsets[0] != v->row_offsets[tess_ceil_div(v->rows, v->block < 1 ? 1 : v->block)] &&
+        (v->row_offsets[0] != v->row_offsets[tess_ceil_div(v->rows, tess_max(1, v->block))] &&
          (!v->columns || !v->values)))
         return tess_fail(ctx, TESS_ERR_ARGUMENT,
                          "tess_part_create: an array is NULL, or the number of rows negative");
@@ -279,6 +279,6 @@ tess_status tess_part_get_info(const tess_part *part, size_t size, tess_part_inf
         .sent_rows = part->sent_count * part->block,
         .neighbours = part->receive_count,
     };
-    memcpy(out, &info, size < sizeof info ? size : sizeof info);
+    memcpy(out, &info, tess_min(size, sizeof info));
     return TESS_OK;
 }

@@ -26,7 +26,7 @@ static void count_steps(tess_interleaved *I)
         for (int32_t l = 0; l < lines; l++) {
             int32_t row = I->targets[g * lines + l];
             int64_t length = row >= 0 ? length_of(I, row) : 0;
-            longest = length > longest ? length : longest;
+            longest = tess_max(length, longest);
         }
         I->offsets[g + 1] = I->offsets[g] + tess_ceil_div(longest, I->options.blocks);
     }

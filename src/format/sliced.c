@@ -129,7 +129,7 @@ tess_status tess_sliced_create(tess_ctx *ctx, const tess_matrix *A,
                        .block_width = A->block_width,
                        .block_rows = A->block_rows,
                        .options = *options};
-    S->options.panels = options->panels > 1 ? options->panels : 1;
+    S->options.panels = tess_max(options->panels, 1);
     S->width = tess_sliced_width(A->block_width, V);
     S->group = tess_sliced_group(A->block_width, V);
     tess_status status = tess_sliced_make_lines(ctx, A, S);

@@ -187,8 +187,7 @@ static void list_lines(const cut_matrix *M, tess_sliced *S, int32_t q)
         int64_t segments = segments_of(M, row, q, S->options.split);
         int32_t *next = &slot[segments > TESS_SLICED_LONG];
         for (int64_t i = 0; i < segments; i++, line++) {
-            int64_t length =
-                segments > 1 && end - first > S->options.split ? S->options.split : end - first;
+            int64_t length = segments > 1 ? tess_min(S->options.split, end - first) : end - first;
             S->starts[line] = first;
             S->lengths[line] = (int32_t)length;
             if (S->targets)
@@ -216,7 +215,7 @@ static void sort_range(tess_sliced *S, const line_range *range, line_copy *work,
     for (int64_t i = 0; i < count; i++) {
         int64_t at = first + i;
         work[i] = (line_copy){S->starts[at], S->lengths[at], S->targets[at]};
-        longest = work[i].length > longest ? work[i].length : longest;
+        longest = tess_max(work[i].length, longest);
     }
     memset(counters, 0, ((size_t)longest + 1) * sizeof *counters);
     for (int64_t i = 0; i < count; i++)
@@ -259,10 +258,10 @@ static tess_status sort_ranges(tess_ctx *ctx, tess_sliced *S, const line_range *
     int64_t most = 0;
     int32_t longest = 0;
     for (int64_t r = 0; r < count; r++)
-        most = ranges[r].count > most ? ranges[r].count : most;
+        most = tess_max(ranges[r].count, most);
     for (int64_t i = 0; i < S->slices * S->options.height; i++)
-        longest = S->lengths[i] > longest ? S->lengths[i] : longest;
-    int threads = count < ctx->threads ? (int)count : ctx->threads;
+        longest = tess_max(S->lengths[i], longest);
+    int threads = (int)tess_min(count, ctx->threads);
     line_copy *work = NULL;
     int64_t *counters = NULL;
     tess_status status = TESS_OK;
@@ -290,7 +289,7 @@ static tess_status sort_windows(tess_ctx *ctx, tess_sliced *S)
         int64_t first = S->panel[q].first_slice * S->options.height;
         for (int64_t done = 0; done < S->panel[q].lines; done += window) {
             int64_t left = S->panel[q].lines - done;
-            ranges[count++] = (line_range){first + done, left < window ? left : window};
+            ranges[count++] = (line_range){first + done, tess_min(left, window)};
         }
     }
     tess_status status = sort_ranges(ctx, S, ranges, count);

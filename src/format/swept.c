@@ -61,8 +61,7 @@ static tess_status list_lines(tess_ctx *ctx, const tess_matrix *A, tess_swept *S
         int64_t first = A->row_offsets[S->cut_row[i]], end = A->row_offsets[S->cut_row[i] + 1];
         for (; first < end; first += S->lengths[line++]) {
             S->starts[line] = first;
-            S->lengths[line] =
-                end - first > S->options.split ? S->options.split : (int32_t)(end - first);
+            S->lengths[line] = (int32_t)tess_min(S->options.split, end - first);
         }
     }
     return TESS_OK;
@@ -91,7 +90,7 @@ static void cut_lines(tess_swept *S, int64_t first, int64_t end, int64_t chunks,
     int64_t work = 0;
     for (int64_t line = first; line < end; line++) {
         int64_t next = work_of(S, line, line + 1), lines = line - first;
-        double goal = left / (double)(chunks > 1 ? chunks : 1);
+        double goal = left / (double)tess_max(chunks, 1);
         if (lines > 0 && (lines == S->options.lines || (double)work + 0.5 * (double)next > goal)) {
             S->chunks++;
             if (chunk_line)
@@ -126,8 +125,7 @@ static tess_status make_chunks(tess_ctx *ctx, tess_swept *S)
     }
     TESS_TRY(TESS_CALLOC(ctx, S->chunks * S->panels + 1, &S->first_step));
     for (int64_t c = 0; c < S->chunks; c++)
-        if (S->chunk_line[c + 1] - S->chunk_line[c] > S->line_most)
-            S->line_most = S->chunk_line[c + 1] - S->chunk_line[c];
+        S->line_most = tess_max(S->chunk_line[c + 1] - S->chunk_line[c], S->line_most);
     return TESS_OK;
 }
 
@@ -221,12 +219,12 @@ static tess_status make_steps(tess_ctx *ctx, const tess_matrix *A, tess_swept *S
         int64_t blocks = 0;
         for (int64_t line = S->chunk_line[c]; line < S->chunk_line[c + 1]; line++)
             blocks += S->lengths[line];
-        most = blocks > most ? blocks : most;
+        most = tess_max(blocks, most);
     }
     if (most > INT32_MAX / LANES - 1)
         return tess_fail(ctx, TESS_ERR_OVERFLOW, "swept: %lld blocks of a chunk do not fit",
                          (long long)most);
-    int threads = S->chunks < ctx->threads ? (int)S->chunks : ctx->threads;
+    int threads = (int)tess_min(S->chunks, ctx->threads);
     tess_sort_key *keys = NULL;
     int32_t *next = NULL;
     int64_t *seen = NULL;

@@ -108,7 +108,7 @@ static int64_t widest(const tess_symmetric_lanes *S)
         if (S->offsets[group + 1] == S->offsets[group])
             continue;
         int64_t columns = S->columns[S->offsets[group + 1] - 1] - group * S->lanes + 1;
-        span = columns > span ? columns : span;
+        span = tess_max(columns, span);
     }
     return span;
 }

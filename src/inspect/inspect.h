@@ -8,7 +8,7 @@
 static inline tess_status tess_fill(void *out, size_t size, const void *ours, size_t our_size)
 {
     memset(out, 0, size);
-    memcpy(out, ours, size < our_size ? size : our_size);
+    memcpy(out, ours, tess_min(size, our_size));
     return TESS_OK;
 }
 

@@ -36,7 +36,7 @@ tess_status tess_predict_sizes(tess_ctx *ctx, const tess_matrix *A, tess_device 
         return tess_fail(ctx, TESS_ERR_UNSUPPORTED, "there is no model of '%s'", device->model);
     tess_model_problem like = tess_model_problem_of(A);
     const tess_link link = tess_model_link(model, options);
-    const int devices = options->devices > 1 ? options->devices : 1;
+    const int devices = tess_max(options->devices, 1);
     TESS_TRY(tess_candidates_list(device, A, &product, &list));
     tess_status status = TESS_OK;
     if (list.count > 0 && list.items[0].predicted > 0)

@@ -49,5 +49,5 @@ static inline int64_t tess_inserter_chunks(const tess_inserter *inserter)
 static inline int64_t tess_inserter_chunk_count(const tess_inserter *inserter, int64_t chunk)
 {
     int64_t left = inserter->count - chunk * inserter->builder->chunk_blocks;
-    return left < inserter->builder->chunk_blocks ? left : inserter->builder->chunk_blocks;
+    return tess_min(left, inserter->builder->chunk_blocks);
 }

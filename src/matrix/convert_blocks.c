@@ -12,7 +12,7 @@ static int64_t share_row(const tess_matrix *A, const tess_matrix *B, int share, 
 {
     int64_t row = tess_share_row(A->row_offsets, A->block_rows, share, shares);
     int64_t scaled = share == shares ? B->block_rows : row * A->block_height / B->block_height;
-    return scaled < B->block_rows ? scaled : B->block_rows;
+    return tess_min(scaled, B->block_rows);
 }
 
 static void count_blocks(const tess_matrix *A, tess_matrix *B, int64_t first, int64_t last,

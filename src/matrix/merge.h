@@ -65,7 +65,7 @@ static inline int64_t tess_cursors_column(const tess_cursor *cursors, int64_t co
 {
     int64_t next = INT64_MAX;
     for (int64_t i = 0; i < count; i++)
-        next = cursors[i].next < next ? cursors[i].next : next;
+        next = tess_min(cursors[i].next, next);
     return next == INT64_MAX ? -1 : next / width;
 }
 
@@ -96,7 +96,7 @@ tess_cursors_copy(const tess_matrix *A, tess_cursor *cursors, int64_t count, int
     for (int64_t i = 0; i < count; i++) {
         tess_cursor *cursor = &cursors[i];
         while (cursor->next < limit) {
-            int64_t stop = cursor->stop < limit ? cursor->stop : limit;
+            int64_t stop = tess_min(cursor->stop, limit);
             int64_t inside = cursor->next - (int64_t)A->columns[cursor->k] * A->block_width;
             const char *from =
                 (const char *)A->values +

@@ -116,8 +116,8 @@ static void sort_columns(const scratch *s, int32_t *columns, int64_t count)
         const int32_t word = columns[i] / BITS;
         s->words[word] |= (uint64_t)1 << columns[i] % BITS;
         s->summary[word / BITS] |= (uint64_t)1 << word % BITS;
-        first = columns[i] < first ? columns[i] : first;
-        last = columns[i] > last ? columns[i] : last;
+        first = tess_min(columns[i], first);
+        last = tess_max(columns[i], last);
     }
     for (int64_t i = first / (BITS * BITS); i <= last / (BITS * BITS); i++) {
         for (uint64_t some = s->summary[i]; some != 0; some &= some - 1) {

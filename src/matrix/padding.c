@@ -7,8 +7,8 @@ static void inside(const tess_matrix *A, int64_t row, int64_t column, int64_t *h
                    int64_t *width)
 {
     int64_t left = A->rows - row * A->block_height, right = A->cols - column * A->block_width;
-    *height = left < A->block_height ? left : A->block_height;
-    *width = right < A->block_width ? right : A->block_width;
+    *height = tess_min(left, A->block_height);
+    *width = tess_min(right, A->block_width);
 }
 
 void tess_matrix_zero_padding(tess_matrix *A, int64_t row)

@@ -28,11 +28,11 @@ static void merge(const tess_sort_key *left, int64_t left_count, const tess_sort
 tess_sort_key *tess_sort_keys(tess_sort_key *keys, tess_sort_key *scratch, int64_t count)
 {
     for (int64_t i = 0; i < count; i += RUN)
-        sort_run(keys + i, count - i < RUN ? count - i : RUN);
+        sort_run(keys + i, tess_min(count - i, RUN));
     for (int64_t run = RUN; run < count; run *= 2) {
         for (int64_t i = 0; i < count; i += 2 * run) {
-            int64_t left = count - i < run ? count - i : run;
-            int64_t right = count - i - left < run ? count - i - left : run;
+            int64_t left = tess_min(count - i, run);
+            int64_t right = tess_min(count - i - left, run);
             merge(keys + i, left, keys + i + left, right, scratch + i);
         }
         tess_sort_key *sorted = scratch;

@@ -6,7 +6,7 @@
 static int length_class(int64_t length)
 {
     int class = length > 0 ? 64 - __builtin_clzll((unsigned long long)length) : 0;
-    return class < TESS_ROW_CLASSES ? class : TESS_ROW_CLASSES - 1;
+    return tess_min(class, TESS_ROW_CLASSES - 1);
 }
 
 typedef struct counting {
@@ -23,15 +23,15 @@ static void measure_rows(void *arg, tess_range range)
     int64_t histogram[TESS_ROW_CLASSES] = {0};
     for (int64_t i = range.first; i < range.last; i++) {
         int64_t first = A->row_offsets[i], length = A->row_offsets[i + 1] - first;
-        row_min = length < row_min ? length : row_min;
-        row_max = length > row_max ? length : row_max;
+        row_min = tess_min(length, row_min);
+        row_max = tess_max(length, row_max);
         empty += length == 0;
         histogram[length_class(length)]++;
         if (length == 0)
             continue;
         int64_t left = i - A->columns[first], right = A->columns[first + length - 1] - i;
-        lower = left > lower ? left : lower;
-        upper = right > upper ? right : upper;
+        lower = tess_max(left, lower);
+        upper = tess_max(right, upper);
     }
     tess_lower(&s->row_min, row_min);
     tess_raise(&s->row_max, row_max);

@@ -143,7 +143,7 @@ tess_status tess_matrix_hermitian(tess_ctx *ctx, const tess_matrix *A, int *herm
 tess_status tess_matrix_symmetry(tess_ctx *ctx, const tess_matrix *A, tess_symmetry *out)
 {
     TESS_NEED(ctx, ctx && A && out);
-    int64_t length = A->rows < A->cols ? A->rows : A->cols;
+    int64_t length = tess_min(A->rows, A->cols);
     if (A->rows != A->cols) {
         tess_symmetry S = {0};
         S.missing_diagonal = length - count_diagonal(A, &S.zero_diagonal);

@@ -21,7 +21,7 @@ static bool next_entry(const row_walk *walk, int64_t ib, int32_t i, int64_t *k, 
     const tess_matrix *A = walk->A;
     for (; *k < A->row_offsets[ib + 1]; (*k)++, *j = 0) {
         int64_t left = A->cols - (int64_t)A->columns[*k] * A->block_width;
-        int32_t width = left < A->block_width ? (int32_t)left : A->block_width;
+        int32_t width = (int32_t)tess_min(left, A->block_width);
         for (; *j < width; (*j)++) {
             *at = (*k * A->block_width + *j) * A->block_height + i;
             if (walk->keep_zeros || !tess_matrix_is_zero(A, *at))

@@ -50,7 +50,7 @@ static tess_status outside(tess_ctx *ctx, const tess_matrix *A, const tess_matri
             return tess_fail(ctx, TESS_ERR_PATTERN,
                              "row %" PRId64 ", column %" PRId64 ": block (%" PRId64 ", %" PRId64
                              ") is outside the pattern",
-                             i, begin > first ? begin : first, row, column);
+                             i, tess_max(begin, first), row, column);
         }
     }
     return tess_fail(ctx, TESS_ERR_INTERNAL, "tess_matrix_update: no entry in a block it missed");

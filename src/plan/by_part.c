@@ -66,7 +66,7 @@ tess_status tess_plan_get_part(tess_plan *plan, int rank, size_t size, tess_plan
                          rank, count - 1);
     looking l = {.rank = rank};
     TESS_TRY(plan->device->backend->each_part(plan, look, &l));
-    memcpy(out, &l.found, size < sizeof *out ? size : sizeof *out);
+    memcpy(out, &l.found, tess_min(size, sizeof *out));
     return TESS_OK;
 }
 

@@ -37,7 +37,7 @@ static double shortest(const tess_contestant *c)
 {
     double least = c->runs[0];
     for (int i = 1; i < c->count; i++)
-        least = c->runs[i] < least ? c->runs[i] : least;
+        least = tess_min(c->runs[i], least);
     return least;
 }
 
@@ -135,7 +135,7 @@ bool tess_duel_room(const tess_arena *a, int64_t champion, int64_t challenger, i
 {
     const tess_search *search = a->search;
     int first = warm_runs(a, champion), second = warm_runs(a, challenger);
-    int64_t runs = batches * (RUNS + (first > second ? first : second));
+    int64_t runs = batches * (RUNS + tess_max(first, second));
     return search->effort == TESS_EFFORT_EXHAUSTIVE ||
            search->spmvs + runs <= TESS_MEASURE_PRODUCTS;
 }

@@ -128,7 +128,7 @@ static void count_useful(const tess_model_problem *problem, const prediction *p,
 static tess_status predict_solves(tess_ctx *ctx, devices_work *work, int most, prediction *p)
 {
     p->public.worthwhile = 1;
-    for (int n = 1; n <= most; n = n < most && 2 * n > most ? most : 2 * n) {
+    for (int n = 1; n <= most; n = n < most ? tess_min(most, 2 * n) : 2 * n) {
         const int64_t at = p->public.solve_count;
         tess_predicted_solve *s = &p->solves[at];
         work->link.split = NULL;

@@ -55,7 +55,7 @@ int64_t tess_patience(const tess_solver *solver)
         return solver->options.stagnation;
     if (solver->cycle > 1)
         return 2 * solver->cycle;
-    return solver->plan->all_rows > 1000 ? solver->plan->all_rows : 1000;
+    return tess_max(solver->plan->all_rows, 1000);
 }
 
 /* Ends the system where |r| alone says so: it diverges, stagnates, or no iteration is left. */

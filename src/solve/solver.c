@@ -361,7 +361,7 @@ tess_status tess_solver_solve_many(tess_solver *solver, int k, const void *B, in
      * time, and each of several systems together would need its own basis. */
     const int most = solver->cycle > 1 ? 1 : SYSTEMS_TOGETHER;
     for (int first = 0; first < k; first += most) {
-        const int count = k - first < most ? k - first : most;
+        const int count = tess_min(k - first, most);
         TESS_TRY(reserve_systems(solver, count));
         TESS_TRY(tess_iterate(solver, count, (const char *)B + (size_t)(first * ldb) * scalar, ldb,
                               (char *)X + (size_t)(first * ldx) * scalar, ldx, results + first));

@@ -54,7 +54,7 @@ static tess_stretch next_stretch(const tess_solver *solver, tess_group *g, int64
         .stop_count = method->stop_count,
         .systems = g->active,
         .count = g->count,
-        .most = most > 1 ? most : 1,
+        .most = tess_max(most, 1),
         .seconds = solver->callback ? 0.05 : HUGE_VAL,
         .enough = g->enough,
         .too_much = g->too_much,
@@ -108,7 +108,7 @@ static tess_status follow_all(tess_solver *solver, tess_group *g, int64_t *posit
     bool restarted = false;
     *go = true;
     for (int i = 0; i < g->count; i++)
-        longest = g->done[i] > longest ? g->done[i] : longest;
+        longest = tess_max(g->done[i], longest);
     int64_t k = 0;
     for (bool any = true; any && k < longest; k++) {
         any = false;

@@ -43,7 +43,7 @@ static const char *peers_directory(char *buffer, size_t size)
     if (given && *given)
         return given;
     ssize_t length = readlink("/proc/self/exe", buffer, size - 1);
-    buffer[length > 0 ? length : 0] = 0;
+    buffer[greater(length, 0)] = 0;
     for (int levels = 0; levels < 2; levels++) {
         char *slash = strrchr(buffer, '/');
         if (slash)

@@ -46,7 +46,7 @@ static int multiply(cli_app *app, const spmv_args *args, spmv_run *r)
     TRY_CALL(app, tess_plan_time(r->plan, r->x, r->y, reps, r->seconds));
     r->best = r->seconds[0];
     for (int i = 1; i < reps; i++)
-        r->best = r->seconds[i] < r->best ? r->seconds[i] : r->best;
+        r->best = lesser(r->seconds[i], r->best);
     return verify_spmv(app, r->matrix, r->x, r->y, &r->verdict);
 }
 

@@ -111,8 +111,7 @@ int name_column(int width, const char *name)
 {
     enum { NARROW = 40, WIDE = 56 };
     int length = (int)strlen(name);
-    if (width < NARROW)
-        width = NARROW;
+    width = greater(width, NARROW);
     return length > width && length <= WIDE ? length : width;
 }
 

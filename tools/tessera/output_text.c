@@ -19,8 +19,8 @@ static bool write_to(int fd, const char *text, size_t size)
         const ssize_t done = write(fd, text, size);
         if (done < 0 && errno != EINTR)
             return false;
-        text += done > 0 ? done : 0;
-        size -= done > 0 ? (size_t)done : 0;
+        text += greater(done, 0);
+        size -= (size_t)greater(done, 0);
     }
     return true;
 }

@@ -136,7 +136,7 @@ static void draw_cells(FILE *out, const map_data *map, int p, const svg_plot *pl
         for (int i = 0; i < CELLS; i++)
             if (!isnan(map->value[p][j][i])) {
                 const int shade = (int)svg_at(&scale, map->value[p][j][i]);
-                shades[j * CELLS + i] = (unsigned char)(1 + (shade < SHADES ? shade : SHADES - 1));
+                shades[j * CELLS + i] = (unsigned char)(1 + lesser(shade, SHADES - 1));
             }
     const double size = (double)SIDE / CELLS;
     fprintf(out, "<g transform=\"translate(%.1f %d) scale(%.5f -%.5f)\">\n", plot->x.from,

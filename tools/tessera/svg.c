@@ -280,7 +280,7 @@ const char *svg_heat(double share, char *buffer)
 {
     static const int stops[5][3] = {
         {48, 18, 90}, {40, 82, 139}, {33, 145, 140}, {110, 206, 88}, {253, 231, 37}};
-    const double t = share < 0 ? 0 : share > 1 ? 1 : share;
+    const double t = clamp(share, 0, 1);
     const int k = t >= 1 ? 3 : (int)(4 * t);
     int rgb[3];
     for (int c = 0; c < 3; c++)

@@ -36,7 +36,7 @@ int terminal_progress(void *user, const char *what, double fraction)
     if (seconds_now() - app->started < 1.0)
         return 0;
     if (fraction >= 0)
-        fprintf(stderr, "\r\033[K%s %3.0f %%", what, 100 * (fraction < 1 ? fraction : 1.0));
+        fprintf(stderr, "\r\033[K%s %3.0f %%", what, 100 * lesser(fraction, 1.0));
     else
         fprintf(stderr, "\r\033[K%s ...", what);
     fflush(stderr);

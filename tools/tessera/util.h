@@ -8,6 +8,8 @@
 
 #include <tessera/tessera.h>
 
+#include "order.h"
+
 tess_matrix_view view_of(const tess_matrix *A);
 /* The bytes that y = A x must move: the matrix as stored, with offsets of 4 bytes, x and y. */
 double product_bytes(const tess_matrix_view *A);

@@ -12,7 +12,7 @@ static int64_t longest_row(const tess_matrix_view *A)
     int64_t longest = 0;
     for (int64_t i = 0; i < A->block_rows; i++) {
         int64_t length = A->row_offsets[i + 1] - A->row_offsets[i];
-        longest = length > longest ? length : longest;
+        longest = greater(length, longest);
     }
     return longest * A->block_width;
 }

@@ -68,8 +68,8 @@ static int64_t place_chunk(const tess_fbcsr *F, sources *from, const int64_t *en
                 if (turn > 0) {
                     from->entries[i] = e == PADDING ? PADDING : (int32_t)(e - first);
                 } else if (e != PADDING) {
-                    first = e < first ? e : first;
-                    last = e > last ? e : last;
+                    first = tess_min(e, first);
+                    last = tess_max(e, last);
                 }
             }
         }

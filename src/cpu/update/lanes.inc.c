@@ -72,7 +72,7 @@ ALWAYS bool NAME(update_group)(const tess_symmetric_lanes *S, const tess_symmetr
                                const tess_matrix *A, int64_t group, const int b, const int lanes)
 {
     const int64_t first = group * lanes, rows = A->block_rows;
-    const int64_t last = first + lanes < rows ? first + lanes : rows;
+    const int64_t last = tess_min(first + lanes, rows);
     const bool nontemporal = mirrors->nontemporal && lanes % 2 == 0;
     PAIR differs[2] = {{0, 0}, {0, 0}};
     for (int64_t i = first; i < last; i++) {

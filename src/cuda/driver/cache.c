@@ -234,7 +234,7 @@ static int list_files(char *directory, size_t size, struct dirent ***files)
     if (!tess_cache_directory(directory, size))
         return 0;
     int count = scandir(directory, files, is_cache_entry, alphasort);
-    return count > 0 ? count : 0;
+    return tess_max(count, 0);
 }
 
 void tess_cache_list(tess_ctx *ctx, void (*visit)(void *user, const tess_cache_item *item),

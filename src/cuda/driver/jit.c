@@ -146,7 +146,7 @@ tess_status tess_jit_compile(tess_ctx *ctx, tess_jit *jit, const tess_jit_reques
     bool ptx = as_ptx(nvrtc, request->sm);
     char arch[48], defines[TESS_CACHE_LABEL];
     snprintf(arch, sizeof arch, "--gpu-architecture=%s_%d", ptx ? "compute" : "sm",
-             request->sm > nvrtc->newest ? nvrtc->newest : request->sm);
+             tess_min(nvrtc->newest, request->sm));
     snprintf(defines, sizeof defines, "%s", request->defines);
     options[count++] = arch;
     options[count++] = "--std=c++17";
@@ -270,7 +270,7 @@ void tess_jit_ahead(tess_ctx *ctx, tess_jit *jit, const tess_jit_request *reques
 {
     const tess_kept_error error = tess_error_keep(ctx);
     jit_mode mode;
-    int threads = ctx->threads < count ? ctx->threads : (int)count;
+    int threads = (int)tess_min(ctx->threads, count);
     if (threads > 1 && jit_mode_in_force(ctx, &mode) == TESS_OK && mode == JIT_ON &&
         need_nvrtc(ctx, jit) == TESS_OK) {
         double start = tess_seconds();

@@ -194,7 +194,7 @@ tess_status tess_nvrtc_load(tess_ctx *ctx, tess_nvrtc *out)
                          nvrtc.nvrtcGetErrorString(result));
     nvrtc.newest = 0;
     for (int i = 0; i < count; i++)
-        nvrtc.newest = archs[i] > nvrtc.newest ? archs[i] : nvrtc.newest;
+        nvrtc.newest = tess_max(archs[i], nvrtc.newest);
     *out = nvrtc;
     return TESS_OK;
 }

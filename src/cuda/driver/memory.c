@@ -52,8 +52,7 @@ static void copy_parts(void *arg, tess_range range)
     const size_t part = job->part;
     for (int64_t i = range.first; i < range.last; i++) {
         size_t first = (size_t)i * part;
-        memcpy(job->to + first, job->from + first,
-               job->bytes - first < part ? job->bytes - first : part);
+        memcpy(job->to + first, job->from + first, tess_min(job->bytes - first, part));
     }
 }
 
@@ -67,7 +66,7 @@ static void copy_parallel(tess_ctx *ctx, char *to, const char *from, size_t byte
 
 static size_t stage_part(size_t bytes, size_t first)
 {
-    return bytes - first < STAGE_BYTES ? bytes - first : STAGE_BYTES;
+    return tess_min(bytes - first, STAGE_BYTES);
 }
 
 tess_status tess_cuda_upload(tess_cuda *cuda, cu_pointer to, const void *from, size_t bytes,

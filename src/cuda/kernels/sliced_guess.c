@@ -122,7 +122,7 @@ static int registers(const tess_cuda_problem *problem, const int *p)
 static int64_t threads_at_once(const tess_cuda_problem *problem, const int *p)
 {
     const int most = 2048 / p[THREADS], blocks = 65536 / (registers(problem, p) * p[THREADS]);
-    return (int64_t)problem->multiprocessors * (blocks < most ? blocks : most) * p[THREADS];
+    return (int64_t)problem->multiprocessors * tess_min(blocks, most) * p[THREADS];
 }
 
 static double rounds(const tess_cuda_problem *problem, const int *p)

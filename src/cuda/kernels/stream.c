@@ -69,8 +69,8 @@ static int launches(const tess_cuda_problem *problem, const int *p, const tess_c
         return 0;
     int64_t tiles = layout->counts[STREAM_TILES];
     int64_t shares = (int64_t)problem->multiprocessors * p[PER_SM];
-    shares = shares < tiles ? shares : tiles;
-    shares = shares < STREAM_SHARES_MAX ? shares : STREAM_SHARES_MAX;
+    shares = tess_min(shares, tiles);
+    shares = tess_min(shares, STREAM_SHARES_MAX);
     uint64_t head = call->workspace;
     uint64_t tail =
         head + (uint64_t)shares * (uint64_t)problem->block_height * tess_type_size(problem->type);

@@ -39,7 +39,7 @@ static int64_t lines_most(const tess_cuda_problem *problem, const int *p)
     int64_t an_sm = tess_min((int64_t)p[SHARED] * 1024, problem->shared_limit + 1024);
     int64_t a_warp = (an_sm / p[PER_SM] - 1024 - copies_bytes(problem, p)) / p[WARPS];
     int64_t lines = a_warp / 16 * 16 / (problem->block_height * real_bytes(problem));
-    return lines < TESS_SWEPT_NONE ? lines : TESS_SWEPT_NONE;
+    return tess_min(lines, TESS_SWEPT_NONE);
 }
 
 /* Chunks for as many full rounds of thread blocks as the sums need. Chunks have equal work, so that
@@ -65,7 +65,7 @@ static bool made_for(const tess_cuda_problem *problem)
 static bool fits(const tess_cuda_problem *problem, const int *p)
 {
     int64_t bw = problem->block_width, size = bw * problem->block_height;
-    int64_t real = real_bytes(problem), known = 2 * (p[AHEAD] > p[GATHER] ? p[AHEAD] : p[GATHER]);
+    int64_t real = real_bytes(problem), known = 2 * tess_max(p[AHEAD], p[GATHER]);
     int64_t threads = (int64_t)p[WARPS] * TESS_SWEPT_LANES;
     /* Registers of a thread: what is in flight, and 38 others. */
     int64_t words = real / 4 * (size * p[AHEAD] + bw * p[GATHER]) + known + 38;

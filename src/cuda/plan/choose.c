@@ -29,7 +29,7 @@ static const tess_cuda_kernel *guess(const tess_cuda_problem *problem, tess_cuda
 static tess_status unknown_kernel(tess_ctx *ctx, const char *name)
 {
     const char *names[64];
-    int count = tess_cuda_kernel_count < 64 ? tess_cuda_kernel_count : 64;
+    int count = tess_min(tess_cuda_kernel_count, 64);
     for (int i = 0; i < count; i++)
         names[i] = tess_cuda_kernels[i]->name;
     return tess_fail(ctx, TESS_ERR_ARGUMENT, "device 'cuda' has no kernel '%s' (%s)", name,
@@ -208,7 +208,7 @@ static tess_status describe_search(tess_device *device, const tess_matrix *A,
             TESS_TRY(
                 tess_cuda_look_for_shapes(device->ctx, A, !keeps, problem, &out->shapes[keeps]));
         if (product->kind == TESS_PRODUCT_SPMM) {
-            problem->vectors = product->k < TESS_CUDA_VECTORS ? product->k : TESS_CUDA_VECTORS;
+            problem->vectors = tess_min(product->k, TESS_CUDA_VECTORS);
             problem->row_major = product->order == TESS_ORDER_ROW_MAJOR;
         }
     }

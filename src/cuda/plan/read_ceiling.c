@@ -8,13 +8,13 @@ enum { ROUNDS = 12, CEILING_THREADS = 256, SEED_BYTES = 1 << 20 };
 static tess_status fill_random(tess_cuda *cuda, cu_pointer data, size_t bytes)
 {
     uint64_t *seed;
-    size_t first = bytes < SEED_BYTES ? bytes : SEED_BYTES;
+    size_t first = tess_min(bytes, SEED_BYTES);
     TESS_TRY(TESS_ALLOC(cuda->ctx, SEED_BYTES / 8, &seed));
     for (size_t i = 0; i < SEED_BYTES / 8; i++)
         seed[i] = tess_random_u64(1, i);
     tess_status status = tess_cuda_upload(cuda, data, seed, first, cuda->stream);
     for (size_t done = first; status == TESS_OK && done < bytes;) {
-        size_t part = bytes - done < done ? bytes - done : done;
+        size_t part = tess_min(bytes - done, done);
         status = TESS_CU(cuda, cuMemcpyDtoDAsync(data + done, data, part, cuda->stream));
         done += part;
     }
@@ -103,12 +103,11 @@ tess_status tess_cuda_read_ceiling(tess_device *device, double bytes, double *by
 {
     tess_cuda *cuda = tess_cuda_of(device);
     /* Beyond 4 GB nothing changes; below 1 MB only the launch is measured. */
-    double asked = bytes < 1e6 ? 1e6 : bytes > 4e9 ? 4e9 : bytes;
+    double asked = tess_clamp(bytes, 1e6, 4e9);
     size_t available = 0, total = 0;
     TESS_TRY(tess_cuda_enter(cuda));
     tess_status status = TESS_CU(cuda, cuMemGetInfo(&available, &total));
-    if (asked > 0.5 * (double)available)
-        asked = 0.5 * (double)available;
+    asked = tess_min(0.5 * (double)available, asked);
     if (status == TESS_OK)
         status = read_ceiling(cuda, (size_t)asked / 16 * 16, bytes_per_second);
     tess_cuda_leave(cuda);

@@ -184,13 +184,11 @@ static int64_t chunk_of(const tess_space *space, const tess_stretch *stretch, in
     const double fits = state->iteration_seconds > 0 ? chunk_seconds / state->iteration_seconds : 1;
     if (state->calls || space->pc->ops->costly)
         return 1;
-    int64_t chunk = fits < CHUNK_LEAST  ? CHUNK_LEAST
-                    : fits > CHUNK_MOST ? CHUNK_MOST
-                                        : (int64_t)fits;
+    int64_t chunk = (int64_t)tess_clamp(fits, CHUNK_LEAST, CHUNK_MOST);
     /* Cycles are cut at the same places each time, so that their graphs can be replayed. */
     if (stretch->cycle > 1)
         chunk = CYCLE_CHUNK - (stretch->position + at) % CYCLE_CHUNK;
-    return chunk < left ? chunk : left;
+    return tess_min(chunk, left);
 }
 
 /* Runs the whole rest of the stretch in one launch, where that is possible. The device stops by

@@ -154,7 +154,7 @@ static void find_pages(void *arg, tess_range pages)
         const size_t first = (size_t)i * PAGE, left = job->bytes - first;
         if (__atomic_load_n(&job->found, __ATOMIC_RELAXED))
             return;
-        if (memcmp(job->from + first, zeros, left < PAGE ? left : PAGE) != 0)
+        if (memcmp(job->from + first, zeros, tess_min(left, PAGE)) != 0)
             __atomic_store_n(&job->found, 1, __ATOMIC_RELAXED);
     }
 }

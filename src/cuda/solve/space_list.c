@@ -208,7 +208,7 @@ tess_status tess_cuda_need_list(tess_space *space, const tess_steps *steps,
     }
     if (stretch && stretch->cycle > 1) {
         const int64_t left = stretch->lists + stretch->cycle - steps;
-        tess_cuda_warm(space, NULL, 0, steps, left < WARM_LISTS ? left : WARM_LISTS);
+        tess_cuda_warm(space, NULL, 0, steps, tess_min(left, WARM_LISTS));
     }
     tess_unit_list *list;
     TESS_TRY(TESS_CALLOC(space->ctx, 1, &list));

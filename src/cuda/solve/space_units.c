@@ -176,10 +176,7 @@ static tess_status rescale(tess_space *space, const tess_unit *unit, int system)
     const int64_t grid = tess_ceil_div(rows, TESS_PASS_THREADS);
     const tess_finish_call call = finish_call(space, unit->guard, system);
     tess_cuda_launch launch;
-    tess_cuda_launch_start(&launch, "rescale",
-                           grid > state->part_blocks ? state->part_blocks
-                           : grid > 0                ? grid
-                                                     : 1,
+    tess_cuda_launch_start(&launch, "rescale", tess_max(tess_min(state->part_blocks, grid), 1),
                            TESS_PASS_THREADS)
         ->overlaps = true;
     tess_finish_arguments(&call, &launch);

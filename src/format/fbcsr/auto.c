@@ -98,7 +98,7 @@ static int64_t piece_end(const tess_matrix *csr, int64_t first, int64_t most, in
         int64_t length = sampled(csr, row, most);
         if (taken > (row < first + GAP ? 4 : 1) * LONG_ROWS * most)
             break;
-        counted += length < most / GAP ? length : most / GAP;
+        counted += tess_min(length, most / GAP);
         taken += length;
     }
     *entries = taken;
@@ -127,13 +127,13 @@ static tess_status compact_columns(tess_ctx *ctx, tess_fbcsr_pattern *P)
     becomes = used + count;
     for (int64_t i = 0; i < count; i++) {
         int64_t gap = used[i] - (i > 0 ? used[i - 1] : 0);
-        becomes[i] = (i > 0 ? becomes[i - 1] : 0) + (int32_t)(gap < keep ? gap : keep);
+        becomes[i] = (i > 0 ? becomes[i - 1] : 0) + (int32_t)tess_min(gap, keep);
     }
     for (int64_t k = 0; k < entries; k++)
         P->columns[k] = becomes[tess_lower_bound(used, 0, count, P->columns[k])];
     int64_t beyond = count > 0 ? P->cols - 1 - used[count - 1] : 0;
     if (count > 0)
-        P->cols = becomes[count - 1] + 1 + (beyond < keep ? beyond : keep);
+        P->cols = becomes[count - 1] + 1 + tess_min(beyond, keep);
     tess_free(ctx, used);
     return TESS_OK;
 }

@@ -16,7 +16,7 @@ int64_t tess_fbcsr_least(const tess_shape *shape, tess_type type, double thresho
     double fill = threshold < 0 ? tess_fbcsr_break_even(shape, type) : threshold;
     /* 0.7 of 10 cells are 7 entries, not 8: the rounding of the product is subtracted. */
     int64_t least = (int64_t)ceil(fill * (double)tess_shape_cells(shape) - 1e-9);
-    return least < 1 ? 1 : least;
+    return tess_max(1, least);
 }
 
 /* ---- The pattern of the entries that the splits have left ---- */

@@ -31,7 +31,7 @@ static void cut_row(builder *B, int64_t row)
         int64_t length = segments > 0 ? tess_ceil_div(runs, segments) : 0;
         for (int64_t first = B->lists[c].offsets[row]; first < end; first += length)
             B->segment[B->segments++] =
-                (tess_fbcsr_segment){c, row, first, end - first < length ? end - first : length};
+                (tess_fbcsr_segment){c, row, first, tess_min(end - first, length)};
     }
 }
 
@@ -72,7 +72,7 @@ static void find_lone(void *counts, const void *from, int64_t slice)
 {
     tess_fbcsr_diagonal_count *diagonals = (tess_fbcsr_diagonal_count *)counts + slice;
     const builder *B = from;
-    int64_t last = (slice + 1) * WARP < B->A->rows ? (slice + 1) * WARP : B->A->rows, lone = 0;
+    int64_t last = tess_min((slice + 1) * WARP, B->A->rows), lone = 0;
     for (int64_t row = slice * WARP; row < last && lone <= TESS_FBCSR_LONE; row++)
         for (int64_t e = B->A->row_offsets[row]; e < B->A->row_offsets[row + 1]; e++)
             lone += !tess_fbcsr_is_cut(B, row) && !tess_fbcsr_in_diagonal(B, e);
@@ -99,7 +99,7 @@ static int turns_of(const int64_t *columns, int count, int banks)
         if (k < used[bank])
             continue;
         held[bank][used[bank]++] = columns[i];
-        most = used[bank] > most ? used[bank] : most;
+        most = tess_max(used[bank], most);
     }
     return most;
 }
@@ -253,11 +253,11 @@ static double price_group(const builder *B, sized_row *rows, int64_t count, int 
 {
     const tess_fbcsr_slices *S = B->S;
     const int64_t windows = tess_ceil_div(count, WINDOW), places = WARP / S->lanes;
-    const int64_t sampled = windows < SAMPLED ? windows : SAMPLED;
+    const int64_t sampled = tess_min(windows, SAMPLED);
     int64_t bytes = 0, turns = 0;
     for (int64_t s = 0; s < sampled; s++) {
         const int64_t first = windows * s / sampled * WINDOW;
-        const int64_t end = first + WINDOW < count ? first + WINDOW : count;
+        const int64_t end = tess_min(first + WINDOW, count);
         bytes += sort_window(B, rows, first, end, group);
         turns +=
             tess_fbcsr_turns(B, S->segments + first / places, tess_ceil_div(end - first, places));
@@ -326,7 +326,7 @@ static void measure_slice(void *to, const void *from, int64_t slice)
             int64_t runs = tess_fbcsr_runs_of(B, place, c).count;
             int64_t steps = tess_ceil_div(runs, lanes / tess_fbcsr_share(B->lists[c].width, lanes));
             int32_t *longest = &head[TESS_FBCSR_HEAD_STEPS + c];
-            *longest = steps > *longest ? (int32_t)steps : *longest;
+            *longest = (int32_t)tess_max(steps, *longest);
             word |= (uint32_t)runs << (32 - bits * (c + 1));
         }
         S->lengths[place] = word;

@@ -113,7 +113,7 @@ static void put_runs(tess_fbcsr_builder *B, int64_t row, const cover *C, int64_t
         if (list->runs) {
             int64_t column = B->A->columns[C->entry[i]], last = B->A->cols - list->width;
             list->runs[list->offsets[row]++] =
-                (tess_fbcsr_run){C->entry[i], (int32_t)(column < last ? column : last)};
+                (tess_fbcsr_run){C->entry[i], (int32_t)tess_min(column, last)};
         } else {
             list->offsets[row + 1]++;
         }
@@ -191,7 +191,7 @@ static void walk_diagonals(tess_fbcsr_builder *B)
             int64_t top = split->rows[b], end = top + shape->height, to;
             for (int64_t row = top; row < end; row = to) {
                 int64_t slice = row / WARP;
-                to = (slice + 1) * WARP < end ? (slice + 1) * WARP : end;
+                to = tess_min((slice + 1) * WARP, end);
                 if (B->parts)
                     B->parts[B->part_offsets[slice]++] =
                         (part){.diagonal = split->cols[b] - (int64_t)shape->shift * top,

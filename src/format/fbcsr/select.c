@@ -20,7 +20,7 @@ static int64_t reach_of(int64_t count, int64_t length)
 {
     if (count > LONG_SEQUENCE)
         return 0;
-    return length - 1 < REACH ? length - 1 : REACH;
+    return tess_min(length - 1, REACH);
 }
 
 int64_t tess_fbcsr_windows_scratch(int64_t count)
@@ -37,7 +37,7 @@ static bool any_full_enough(const tess_fbcsr_sequence *L)
 {
     int64_t inside = 0, end = 0;
     for (int64_t k = 0; k < L->count; k++) {
-        int64_t start = L->place[k] < L->last ? L->place[k] : L->last;
+        int64_t start = tess_min(L->place[k], L->last);
         for (; end < L->count && L->place[end] < start + L->length; end++)
             inside += L->entries ? L->entries[end] : 1;
         if (inside >= L->least)
@@ -90,7 +90,7 @@ int64_t tess_fbcsr_windows(const tess_fbcsr_sequence *L, int64_t *scratch,
             next--;
         beyond[s] = next;
         int64_t taken = entries[s] >= L->least ? entries[s] + most[next] : 0;
-        most[s] = taken > most[s + 1] ? taken : most[s + 1];
+        most[s] = tess_max(taken, most[s + 1]);
     }
     for (int64_t s = 0; s < n;) {
         if (most[s] == most[s + 1]) {
@@ -130,7 +130,7 @@ static int64_t plan_rows(const tess_fbcsr_candidates *C, int64_t height, int64_t
     for (int64_t i = C->rows - 1; i >= 0; i--) {
         int64_t beyond = i + height < C->rows ? most[i + height] : 0;
         int64_t taken = entries_of_row(C, i) + beyond;
-        most[i] = taken > most[i + 1] ? taken : most[i + 1];
+        most[i] = tess_max(taken, most[i + 1]);
     }
     return most[0];
 }

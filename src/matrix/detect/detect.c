@@ -164,7 +164,7 @@ static int64_t try_offset(search *S, const tess_block_candidate *C, int32_t row_
 static void try_offsets(search *S, const tess_best_offsets *best, const tess_block_candidate *C)
 {
     const tess_best_offset *row = &best->row[C->rows], *col = &best->col[C->cols];
-    double bound = row->density < col->density ? row->density : col->density;
+    double bound = tess_min(row->density, col->density);
     if (bound < 0.5 || 0.98 * bound < C->density)
         return;
     int32_t o = row->offset, p = col->offset;

@@ -75,7 +75,7 @@ static void write_order(rings *R, int64_t rows, int32_t b, int64_t *order, int64
     *grouped = count;
     while (count < rows) {
         const int32_t room = b - (int32_t)(count % b);
-        int32_t size = room < b ? room : b - 1;
+        int32_t size = tess_min(room, b - 1);
         while (size > 0 && find_ring(R, rows, size, &at[size]) == rows)
             size--;
         if (size == 0)
@@ -107,7 +107,7 @@ static int least_alike(const tess_similar *similar, int64_t i, int32_t b)
     for (int p = 1; p < b - 1 && least > 0; p++)
         for (int q = 0; q < p; q++) {
             const int score = alike(similar, others[p], others[q]);
-            least = score < least ? score : least;
+            least = tess_min(score, least);
         }
     return least;
 }

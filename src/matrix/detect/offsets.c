@@ -84,7 +84,7 @@ tess_status tess_find_offsets(tess_ctx *ctx, const tess_pattern *P, tess_best_of
     if (P->entries > SAMPLE_ENTRIES) {
         double average = (double)P->entries / (double)P->rows;
         runs = (int64_t)(SAMPLE_ENTRIES / (average * SAMPLE_RUN)) + 1;
-        length = SAMPLE_RUN < P->rows ? SAMPLE_RUN : P->rows;
+        length = tess_min(SAMPLE_RUN, P->rows);
     }
     for (int64_t run = 0; run < runs; run++) {
         int64_t first = (int64_t)((double)run / (double)runs * (double)(P->rows - length));

@@ -14,7 +14,7 @@ static int64_t scalar_row(const tess_matrix *A, int64_t i, bool ignore_zeros, in
     int64_t r = A->block_height, c = A->block_width, row = i / r, found = 0;
     for (int64_t k = A->row_offsets[row]; k < A->row_offsets[row + 1]; k++) {
         int64_t first = A->columns[k] * c;
-        int64_t width = A->cols - first < c ? A->cols - first : c;
+        int64_t width = tess_min(A->cols - first, c);
         for (int64_t q = 0; q < width; q++) {
             if (ignore_zeros && tess_matrix_is_zero(A, (k * c + q) * r + i % r))
                 continue;
@@ -153,7 +153,7 @@ static grouping group_rows(int64_t rows, int32_t height, int32_t offset)
 static int64_t group_begin(const grouping *G, int64_t g)
 {
     int64_t row = g * G->height - G->shift;
-    return row < 0 ? 0 : row > G->rows ? G->rows : row;
+    return tess_clamp(row, 0, G->rows);
 }
 
 /* The first group of a thread's share of the entries. */

@@ -45,7 +45,7 @@ static void sign_rows(void *arg, tess_range rows)
             const uint64_t hash = tess_random_u64(1, (uint64_t)S->Q->columns[k]);
             uint16_t *bin = &s->bin[hash >> 60], value = (uint16_t)(hash >> 40);
             S->by_hash[i].hash += hash;
-            *bin = value < *bin ? value : *bin;
+            *bin = (uint16_t)tess_min(value, *bin);
         }
     }
 }
@@ -121,7 +121,7 @@ static int least_agreeing(const int *found)
         best--;
     while (least > AGREE && (sum += found[least]) < CLOSEST)
         least--;
-    return least > best - FAR_LESS ? least : best - FAR_LESS;
+    return tess_max(least, best - FAR_LESS);
 }
 
 /* Lists the rows most like row i. Its columns are visited from i on, in a circle: of many equal

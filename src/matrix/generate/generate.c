@@ -253,7 +253,7 @@ void tess_generate_dominant(uint64_t seed, int64_t order, int32_t b, int64_t row
         for (int64_t k = 0; k < count; k++) {
             for (int32_t q = 0; q < b; q++) {
                 int64_t j = (int64_t)columns[k] * b + q;
-                uint64_t low = (uint64_t)(i < j ? i : j), high = (uint64_t)(i < j ? j : i);
+                uint64_t low = (uint64_t)tess_min(i, j), high = (uint64_t)tess_max(j, i);
                 double u = fabs(tess_random_unit(seed, low * (uint64_t)order + high));
                 values[(k * b + q) * b + p] = -u;
                 sum += i == j ? 0 : u;

@@ -50,7 +50,7 @@ static planted block_of(const problem *P, int64_t tile_row, int64_t k)
     int64_t extent = B.shape->width + (reach < 0 ? -reach : reach);
     B.row = tile_row * P->side + tess_random_below(B.stream, 2, P->side - B.shape->height + 1);
     B.col = B.tile * P->side + tess_random_below(B.stream, 3, P->side - extent + 1) -
-            (reach < 0 ? reach : 0);
+            tess_min(reach, 0);
     return B;
 }
 
@@ -130,8 +130,8 @@ static tess_status prepare(tess_ctx *ctx, const char *what, char *shapes, proble
         const tess_shape *S = &P->shapes.shape[s];
         int64_t shift = S->shift < 0 ? -S->shift : S->shift;
         int64_t width = S->width + shift * (S->height - 1);
-        int64_t extent = width > S->height ? width : S->height;
-        P->side = 2 * extent > P->side ? 2 * extent : P->side;
+        int64_t extent = tess_max(width, S->height);
+        P->side = tess_max(2 * extent, P->side);
         sum += 1 / (double)tess_shape_cells(S);
         P->chance[s] = sum;
     }

@@ -43,7 +43,7 @@ static int64_t powerlaw_count(const void *context, int64_t row)
     /* Each long row lies in the middle of its share of the rows. */
     if (P->long_rows > 0 && row == (2 * share + 1) * P->rows / (2 * P->long_rows))
         count = P->length - P->length / 10 + tess_random_below(stream, 1, P->length / 5 + 1);
-    return count < P->rows ? count : P->rows;
+    return tess_min(count, P->rows);
 }
 
 static void powerlaw_fill(const void *context, int64_t row, int32_t *columns, double *values)
@@ -70,7 +70,7 @@ tess_status tess_generate_powerlaw(tess_ctx *ctx, const char *what, const char *
         TESS_OPTION_TYPE(&type),
     };
     TESS_TRY(tess_options_parse(ctx, what, keys, table, sizeof table / sizeof table[0]));
-    P.long_rows = P.long_rows < P.rows ? P.long_rows : P.rows;
+    P.long_rows = tess_min(P.long_rows, P.rows);
     const tess_row_rule rule =
         tess_rule(type, P.rows, P.rows, P.b, P.b, &P, powerlaw_count, powerlaw_fill);
     return tess_generate_with_rhs(ctx, &rule, NULL, out, rhs);
@@ -85,7 +85,7 @@ static int64_t random_count(const void *context, int64_t row)
     const random_problem *P = context;
     int64_t count =
         P->exact ? P->exact : tess_random_below(~row_stream(P->seed, row), 0, 2 * P->avg + 1);
-    return count < P->cols ? count : P->cols;
+    return tess_min(count, P->cols);
 }
 
 static void random_fill(const void *context, int64_t row, int32_t *columns, double *values)

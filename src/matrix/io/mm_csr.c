@@ -77,8 +77,8 @@ static void pass_over_part(void *arg, int i)
     int64_t count = s->entries->count, share = tess_ceil_div(count, parts);
     work_range range = {0, count, 0, s->rows, s->cursors};
     if (s->slices > 1) {
-        range.begin = share * i < count ? share * i : count;
-        range.end = range.begin + share < count ? range.begin + share : count;
+        range.begin = tess_min(share * i, count);
+        range.end = tess_min(range.begin + share, count);
         range.cursor = s->cursors + i * s->rows;
     } else if (step == COUNT) { /* nothing is known about the rows yet */
         range.first_row = tess_ceil_div(s->rows, parts) * i;

@@ -29,7 +29,7 @@ static void fill_dense_rows(void *arg, tess_range range)
             else if (skew && i == j)
                 value = 0;
             else
-                value = job->e->values[triangle_place(rows, i > j ? i : j, i > j ? j : i, !skew)];
+                value = job->e->values[triangle_place(rows, tess_max(i, j), tess_min(j, i), !skew)];
             job->A->columns[i * cols + j] = (int32_t)j;
             values[i * cols + j] = skew && i < j ? -value : value;
         }

@@ -86,8 +86,8 @@ static void fill_slots(void *arg, tess_range range)
     const struct fill_slots *job = arg;
     for (int i = (int)range.first; i < range.last; i++) {
         int64_t first = (job->done + i) * PIECE, last = first + PIECE;
-        fill_slot(&job->slots[i], first, last < job->count ? last : job->count, job->capacity,
-                  job->make, job->user);
+        fill_slot(&job->slots[i], first, tess_min(last, job->count), job->capacity, job->make,
+                  job->user);
     }
 }
 
@@ -97,7 +97,7 @@ tess_status tess_output_lines(tess_output *out, bool gzip, int64_t count, size_t
     tess_ctx *ctx = out->ctx;
     int64_t pieces = tess_ceil_div(count, PIECE), wanted = (int64_t)ctx->threads * SLOTS_A_THREAD;
     int slot_count = (int)tess_min(tess_min(wanted, SLOTS_MAX), pieces);
-    size_t text_bytes = (size_t)(count < PIECE ? count : PIECE) * line_bytes;
+    size_t text_bytes = (size_t)tess_min(count, PIECE) * line_bytes;
     slot *slots;
     TESS_TRY(TESS_CALLOC(ctx, slot_count, &slots));
     tess_status status = TESS_OK;
@@ -105,7 +105,7 @@ tess_status tess_output_lines(tess_output *out, bool gzip, int64_t count, size_t
         TESS_TRY_CLEAN(open_slot(ctx, &slots[i], gzip, text_bytes));
     size_t capacity = slot_count > 0 ? slots[0].packed_bytes : 0;
     for (int64_t done = 0; done < pieces; done += slot_count) {
-        int active = pieces - done < slot_count ? (int)(pieces - done) : slot_count;
+        int active = (int)tess_min(pieces - done, slot_count);
         tess_for_dynamic(ctx, ctx->threads, active, 1, fill_slots,
                          &(struct fill_slots){done, slots, count, capacity, make, user});
         TESS_TRY_CLEAN(write_round(out, slots, active, bad));

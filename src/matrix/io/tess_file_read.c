@@ -110,7 +110,7 @@ static void read_pieces(void *arg, tess_range range)
     bool failed = false;
     for (int64_t i = job->done + range.first; i < job->done + range.last; i++) {
         int64_t begin = i * TESS_FILE_PIECE, left = job->section->bytes - begin;
-        int64_t bytes = left < TESS_FILE_PIECE ? left : TESS_FILE_PIECE;
+        int64_t bytes = tess_min(left, TESS_FILE_PIECE);
         char *piece = (char *)job->to + begin;
         failed |= tess_file_read_at(job->fd, piece, bytes, job->section->offset + begin) != bytes;
         job->pieces[i] = failed ? 0 : tess_hash_bytes(piece, (size_t)bytes, 0);

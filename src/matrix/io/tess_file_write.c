@@ -53,9 +53,8 @@ static void hash_pieces(void *arg, tess_range range)
     const struct hash_pieces *job = arg;
     for (int64_t i = range.first; i < range.last; i++) {
         int64_t begin = i * TESS_FILE_PIECE, left = job->section->bytes - begin;
-        job->pieces[i] =
-            tess_hash_bytes((const char *)job->bytes + begin,
-                            (size_t)(left < TESS_FILE_PIECE ? left : TESS_FILE_PIECE), 0);
+        job->pieces[i] = tess_hash_bytes((const char *)job->bytes + begin,
+                                         (size_t)tess_min(left, TESS_FILE_PIECE), 0);
     }
 }
 
@@ -77,8 +76,8 @@ static tess_status write_section(tess_output *out, const void *bytes, const tess
     const int64_t portion = 16 * TESS_FILE_PIECE;
     for (int64_t done = 0; done < s->bytes; done += portion) {
         int64_t left = s->bytes - done;
-        TESS_TRY(tess_output_write(out, (const char *)bytes + done,
-                                   (size_t)(left < portion ? left : portion)));
+        TESS_TRY(
+            tess_output_write(out, (const char *)bytes + done, (size_t)tess_min(left, portion)));
         TESS_TRY(
             tess_progress(out->ctx, "writing", (double)(s->offset + done), (double)file_bytes));
     }

@@ -59,7 +59,7 @@ static bool refill_packed(tess_text *t)
 {
     ptrdiff_t got = read_bytes(t, t->packed, PACKED);
     t->packed_begin = 0;
-    t->packed_end = got > 0 ? (size_t)got : 0;
+    t->packed_end = (size_t)tess_max(got, 0);
     return got > 0;
 }
 
@@ -122,7 +122,7 @@ static size_t plain_bytes(tess_text *t, char *to, size_t bytes)
     memcpy(to, t->packed + t->packed_begin, first);
     t->packed_begin += first;
     ptrdiff_t got = first < bytes ? read_bytes(t, to + first, bytes - first) : 0;
-    size_t done = first + (got > 0 ? (size_t)got : 0);
+    size_t done = first + (size_t)tess_max(got, 0);
     t->ended |= done < bytes;
     return done;
 }

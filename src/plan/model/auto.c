@@ -30,8 +30,7 @@ static bool sooner_on_host(tess_device *host, tess_device *gpu, const tess_matri
         return false;
     }
     snprintf(reason, size, "auto: %.3g ms per product predicted here, %.3g ms on the %s",
-             1e3 * (on_host < on_gpu ? on_host : on_gpu),
-             1e3 * (on_host < on_gpu ? on_gpu : on_host),
+             1e3 * tess_min(on_host, on_gpu), 1e3 * tess_max(on_gpu, on_host),
              on_host < on_gpu ? "GPU with its vectors copied" : "CPU");
     return on_host <= on_gpu;
 }

@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "core/order.h"
+
 enum { ITERATIONS = 200 };
 /* Points beyond a curve's slope do not determine the slope: sigma is kept within what memories
  * show. */
@@ -36,7 +38,7 @@ static tess_sigmoid start(const double *x, const double *y, int count)
 {
     tess_sigmoid s = {.mu = log2(x[0]), .sigma = 1.5, .nu = y[0]};
     for (int i = 1; i < count; i++)
-        s.nu = y[i] > s.nu ? y[i] : s.nu;
+        s.nu = tess_max(y[i], s.nu);
     double half = INFINITY;
     for (int i = 0; i < count; i++)
         if (y[i] >= 0.5 * s.nu && x[i] < half)
@@ -65,18 +67,13 @@ static bool solve(double n[3][3], const double g[3], double d[3])
     return true;
 }
 
-static double within(double value, double least, double most)
-{
-    return value < least ? least : value > most ? most : value;
-}
-
 /* The sigmoid after step d, within the limits. */
 static tess_sigmoid moved(const tess_sigmoid *s, const double d[3], double most_mu, double most_nu)
 {
-    return (tess_sigmoid){.mu = within(s->mu + d[0], 0, most_mu),
-                          .sigma =
-                              within(s->sigma * exp(within(d[1], -2, 2)), least_sigma, most_sigma),
-                          .nu = within(s->nu * exp(within(d[2], -2, 2)), 0, most_nu)};
+    return (tess_sigmoid){
+        .mu = tess_clamp(s->mu + d[0], 0, most_mu),
+        .sigma = tess_clamp(s->sigma * exp(tess_clamp(d[1], -2, 2)), least_sigma, most_sigma),
+        .nu = tess_clamp(s->nu * exp(tess_clamp(d[2], -2, 2)), 0, most_nu)};
 }
 
 /* One step with damping: J'J + damping diag(J'J) against -J'r. */
@@ -115,9 +112,9 @@ bool tess_sigmoid_fit(const double *x, const double *y, int count, bool risen,
     tess_sigmoid s = start(x, y, count);
     double least = x[0], most_nu = (risen ? 1.05 : 1.5) * s.nu;
     for (int i = 1; i < count; i++)
-        least = x[i] < least ? x[i] : least;
+        least = tess_min(x[i], least);
     double most_mu = risen ? log2(least) - 1 : 64;
-    s.mu = within(s.mu, 0, most_mu);
+    s.mu = tess_clamp(s.mu, 0, most_mu);
     double error = squares(&s, x, y, count), damping = 1e-2, d[3];
     for (int i = 0; i < ITERATIONS && damping < 1e12; i++) {
         tess_sigmoid next = s;
@@ -144,7 +141,7 @@ tess_sigmoid tess_sigmoid_envelope(const tess_sigmoid *average, const double *x,
     double most = 1;
     for (int i = 0; i < count; i++) {
         double ratio = y[i] / tess_sigmoid_value(average, x[i]);
-        most = ratio > most ? ratio : most;
+        most = tess_max(ratio, most);
     }
     s.nu *= most;
     return s;

@@ -116,7 +116,7 @@ static double reading_at(const tess_model *model, double bytes)
 {
     const tess_model_curve *reading = find_curve(model, TESS_MODEL_READING, 0, TESS_F64, false);
     double least = TESS_CACHE_GONE * model->cache_bytes;
-    return reading ? tess_sigmoid_value(&reading->average, bytes > least ? bytes : least) : 0;
+    return reading ? tess_sigmoid_value(&reading->average, tess_max(bytes, least)) : 0;
 }
 
 /* Throughput by a curve from memory. Beyond the largest size of a calibration it grows as that of
@@ -126,7 +126,7 @@ static double speed_from_memory(const tess_model *model, const tess_sigmoid *s, 
     double least = TESS_CACHE_GONE * model->cache_bytes;
     double most = TESS_CACHE_MOST * model->cache_bytes, reading = reading_at(model, most);
     if (!(size > most) || !(most > 0) || !(reading > 0))
-        return tess_sigmoid_value(s, size > least ? size : least);
+        return tess_sigmoid_value(s, tess_max(size, least));
     return tess_sigmoid_value(s, most) * reading_at(model, size) / reading;
 }
 
@@ -240,7 +240,7 @@ static double least_from_memory(const tess_model *model, const tess_model_load *
 {
     double fastest = 0, least = TESS_CACHE_GONE * model->cache_bytes;
     double small = load->bytes < least ? 1 - load->bytes / least : 0;
-    double size = load->bytes > least ? load->bytes : least;
+    double size = tess_max(load->bytes, least);
     for (int64_t i = 0; i < model->curve_count; i++) {
         const tess_model_curve *c = &model->curves[i];
         double speed = tess_sigmoid_value(&c->average, size);
@@ -355,7 +355,7 @@ double tess_model_seconds(const tess_model *model, const tess_model_load *load, 
 static double error_of(const tess_model_curve *curve)
 {
     int free = curve->points - parameters_of(curve);
-    return curve->error * sqrt((double)curve->points / (free > 1 ? free : 1));
+    return curve->error * sqrt((double)curve->points / tess_max(free, 1));
 }
 
 bool tess_model_calibrated(const tess_model *model, const tess_model_load *load)

@@ -6,7 +6,7 @@ tess_model_problem tess_model_problem_of(const tess_matrix *A)
     int64_t longest = 0, changes = 0, before = -1;
     for (int64_t i = 0; i < A->block_rows; i++) {
         int64_t length = A->row_offsets[i + 1] - A->row_offsets[i];
-        longest = length > longest ? length : longest;
+        longest = tess_max(length, longest);
         changes += length != before;
         before = length;
     }

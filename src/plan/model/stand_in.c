@@ -39,7 +39,7 @@ static double threads_of(const char *model)
 {
     const char *comma = strchr(model, ',');
     double threads = comma ? strtod(comma + 1, NULL) : 0;
-    return threads >= 1 ? threads : 1;
+    return tess_max(threads, 1);
 }
 
 static double ratio(double ours, double theirs)

@@ -14,7 +14,7 @@ static void classify_rows(const tess_matrix *A, const char **length, const char 
     for (int64_t i = 0; i < A->block_rows; i++) {
         double blocks = (double)(A->row_offsets[i + 1] - A->row_offsets[i]);
         squares += (blocks - mean) * (blocks - mean);
-        longest = blocks > longest ? blocks : longest;
+        longest = tess_max(blocks, longest);
     }
     double scalars = mean * A->block_width;
     /* In steps of four times: of one block size, rows of 7 and of 27 blocks are never in one

@@ -91,8 +91,7 @@ static void check(tess_solver *solver, tess_system *system, int64_t position)
     } divisors[] = {{HV, "h.v"}, {OMEGA, "omega"}, {RHO, "rho"}};
     /* A y vanishes though y does not: a singular matrix, and x would grow along y for ever. */
     const double gain = sqrt(slots[VV] / slots[YY]);
-    if (gain > system->largest_gain)
-        system->largest_gain = gain;
+    system->largest_gain = tess_max(gain, system->largest_gain);
     if (gain < 1e-15 * system->largest_gain)
         tess_system_end(system, TESS_REASON_BREAKDOWN,
                         "|Ay| = %.3g |y| at iteration %lld, |r|/|b| = %.3g: the matrix is singular",

@@ -153,7 +153,7 @@ int tess_cpu_threads(const tess_space *space, double bytes)
 {
     const double shares = bytes / LEAST_SHARE_BYTES;
     const int most = space->plan->device->threads;
-    return shares < 2 ? 1 : shares < most ? (int)shares : most;
+    return shares < 2 ? 1 : (int)tess_min(shares, most);
 }
 
 static tess_pass_fn pass_of(tess_type type)

@@ -38,7 +38,7 @@ static tess_matrix rows_of(const tess_matrix *A, int64_t first, int64_t count)
     int64_t end = (first + count) * A->block_height;
     part.row_offsets += first;
     part.block_rows = count;
-    part.rows = (end < A->rows ? end : A->rows) - first * A->block_height;
+    part.rows = tess_min(end, A->rows) - first * A->block_height;
     return part;
 }
 
@@ -193,8 +193,7 @@ static void compare_scalars(void *arg, tess_range range)
         double error = off / truth->magnitude[i];
         if (!isfinite(value.re) || !isfinite(value.im) || !isfinite(error))
             error = INFINITY;
-        if (error > worst)
-            worst = error;
+        worst = tess_max(error, worst);
     }
     tess_raise_double(job->worst, worst);
 }
@@ -213,7 +212,7 @@ enum { PIECE = 1 << 20 };
 
 static size_t piece_at(size_t bytes, size_t first)
 {
-    return bytes - first < PIECE ? bytes - first : PIECE;
+    return tess_min(bytes - first, (size_t)PIECE);
 }
 
 struct pieces {

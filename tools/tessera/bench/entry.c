@@ -65,11 +65,11 @@ tess_status bench_entry_try(bench_session *s, bench_entry *e)
         }
     }
     judge(s, e->result);
-    e->once = seconds[1] > 1e-9 ? seconds[1] : 1e-9;
+    e->once = tess_max(seconds[1], 1e-9);
     int rounds = s->report->rounds;
     double target = s->options->seconds > 0 ? s->options->seconds : TARGET_SECONDS;
     double wanted = (s->options->reps ? s->options->reps : target / e->once) / rounds;
-    e->turn = wanted < 1 ? 1 : wanted > TURN_MAX ? TURN_MAX : (int)ceil(wanted);
+    e->turn = (int)ceil(tess_clamp(wanted, 1, TURN_MAX));
     TESS_TRY(TESS_ALLOC(s->ctx, (int64_t)e->turn * rounds, &e->times));
     TESS_TRY(TESS_ALLOC(s->ctx, e->turn + uncounted(s), &e->turn_times));
     if (!e->variant || e->variant->gives_y) {

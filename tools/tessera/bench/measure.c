@@ -44,18 +44,18 @@ static void find_ceiling(bench_session *s, bench_report *report)
     for (int i = 0; i < TESS_READINGS && s->ceiling_rounds > 0; i++) {
         double middle = tess_median(s->ceilings[i], s->ceiling_rounds);
         double most = s->ceilings[i][s->ceiling_rounds - 1]; /* sorted now */
-        report->ceiling = middle > report->ceiling ? middle : report->ceiling;
-        report->read_most = most > report->read_most ? most : report->read_most;
+        report->ceiling = tess_max(middle, report->ceiling);
+        report->read_most = tess_max(most, report->read_most);
     }
 }
 
 /* Sets in how many rounds each entry takes part. The slowest would take most of the time. */
 static void leave_slow(const bench_session *s, bench_entry *group, int count)
 {
-    const int all = s->report->rounds, usual = all < BENCH_ROUNDS ? all : BENCH_ROUNDS;
+    const int all = s->report->rounds, usual = tess_min(all, BENCH_ROUNDS);
     double fastest = INFINITY;
     for (int i = 0; i < count; i++)
-        fastest = group[i].once > 0 && group[i].once < fastest ? group[i].once : fastest;
+        fastest = group[i].once > 0 ? tess_min(group[i].once, fastest) : fastest;
     for (int i = 0; i < count; i++) {
         double times = s->options->reps == 0 ? group[i].once / fastest : 1;
         group[i].rounds = times > SLOW_TIMES ? 1 : times > BEHIND_TIMES ? usual : all;
@@ -117,7 +117,7 @@ static tess_status measure_all(bench_session *s, const tess_candidates *list, in
     bench_result *next = s->report->results;
     double bytes = s->report->bytes;
     double fitting = (s->device->threads > 0 ? GROUP_BYTES : GROUP_BYTES_GPU) / bytes;
-    int most = fitting < 1 ? 1 : fitting > GROUP_MAX ? GROUP_MAX : (int)fitting;
+    int most = (int)tess_clamp(fitting, 1, GROUP_MAX);
     for (int i = 0; s->peers && i < bench_peers_count(s->peers) && i < BENCH_PEERS_MAX; i++) {
         group[count].result = next++;
         bench_entry_take(bench_peers_variant(s->peers, i), &group[count++]);
@@ -204,7 +204,7 @@ tess_status bench_measure(tess_device *device, const tess_matrix *A, const bench
     bench_report made = {.bytes = tess_product_bytes(A, &options->product),
                          .flops = tess_product_flops(A, &options->product)};
     made.rounds = options->rounds > 0 ? options->rounds : BENCH_ROUNDS;
-    made.rounds = options->reps > 0 && options->reps < made.rounds ? options->reps : made.rounds;
+    made.rounds = options->reps > 0 ? tess_min(options->reps, made.rounds) : made.rounds;
     bench_session *s;
     TESS_TRY(TESS_CALLOC(device->ctx, 1, &s));
     *s = (bench_session){

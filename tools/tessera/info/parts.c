@@ -24,11 +24,6 @@ typedef struct info_sums {
     double one_part; /* bytes of a product without parts */
 } info_sums;
 
-static int64_t larger(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
 static double vector_bytes(const info_parts *p)
 {
     return (double)type_size(p->matrix.type) * p->matrix.block_height;
@@ -39,10 +34,10 @@ static info_sums sums_of(const info_parts *p, const tess_partition *partition)
     info_sums s = {0};
     for (int r = 0; r < partition->count; r++) {
         const tess_partition_part *part = &partition->parts[r];
-        s.most.rows = larger(s.most.rows, part->rows);
-        s.most.halo = larger(s.most.halo, part->halo);
-        s.most.neighbours = (int)larger(s.most.neighbours, part->neighbours);
-        s.most.bytes = part->bytes > s.most.bytes ? part->bytes : s.most.bytes;
+        s.most.rows = greater(s.most.rows, part->rows);
+        s.most.halo = greater(s.most.halo, part->halo);
+        s.most.neighbours = greater(s.most.neighbours, part->neighbours);
+        s.most.bytes = greater(part->bytes, s.most.bytes);
         s.all.halo += part->halo;
         s.all.neighbours += part->neighbours;
         s.all.bytes += part->bytes;

@@ -94,7 +94,7 @@ static void print_histogram(const cli_app *app, const tess_statistics *rows)
         first++;
     int64_t most = 1;
     for (int k = first; k <= last; k++)
-        most = rows->histogram[k] > most ? rows->histogram[k] : most;
+        most = greater(rows->histogram[k], most);
     printf("\n%snon-zeros in a row        rows%s\n", bold(app), plain(app));
     for (int k = first; k <= last; k++) {
         char range[TEXT_MAX], a[TEXT_MAX];

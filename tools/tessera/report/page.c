@@ -144,7 +144,7 @@ void page_bars(FILE *out, const char *name, const char *title, int count, const 
     double most = 0;
     for (int i = 0; i < count; i++) {
         const double length = bars[i].parts[0] + bars[i].parts[1] + bars[i].parts[2];
-        most = length > most ? length : most;
+        most = greater(length, most);
     }
     svg_open(out, name, BAR_WIDTH, top + BAR_STEP * count, title, "The table has the numbers.",
              false);
@@ -165,7 +165,7 @@ void page_bars(FILE *out, const char *name, const char *title, int count, const 
                 fprintf(out,
                         "<rect class=\"%s\" x=\"%.2f\" y=\"%.1f\" width=\"%.2f\" height=\"16\"/>\n",
                         fills[k], x, y + 3, width);
-            x += width > 0 ? width : 0;
+            x += greater(width, 0);
         }
         svg_text(out, x + 6, y + 16, "small", "%s", bars[i].text);
     }

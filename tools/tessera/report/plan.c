@@ -123,7 +123,7 @@ static svg_scale time_scale(const rivals *r, int count)
 static void draw_times(FILE *out, const rivals *r)
 {
     enum { STEP = 36, HEAD = 26, FOOT = 26 };
-    const int count = r->timed < DRAWN ? r->timed : DRAWN;
+    const int count = lesser(r->timed, DRAWN);
     const svg_scale x = time_scale(r, count);
     const double bottom = HEAD + STEP * count;
     double ticks[SVG_TICKS];

@@ -41,8 +41,8 @@ static void shape_cells(cell_grid *grid)
     const double aspect = fmin(fmax((double)grid->at.rows / (double)grid->at.cols, 1 / 3.0), 3);
     const int down = aspect >= 1 ? CELLS : (int)(CELLS * aspect);
     const int across = aspect >= 1 ? (int)(CELLS / aspect) : CELLS;
-    grid->down = grid->at.rows < down ? (int)grid->at.rows : down;
-    grid->across = grid->at.cols < across ? (int)grid->at.cols : across;
+    grid->down = (int)lesser(grid->at.rows, down);
+    grid->across = (int)lesser(grid->at.cols, across);
 }
 
 /* The first entry of a row at or right of a column. */
@@ -101,16 +101,11 @@ static void find_fullest(const cell_grid *grid, int *y, int *x)
         }
 }
 
-static int64_t clamp(int64_t value, int64_t low, int64_t high)
-{
-    return value < low ? low : value > high ? high : value;
-}
-
 /* The scalars across the last picture, in whole blocks. */
 static int64_t last_size(int32_t block)
 {
-    const int64_t wanted = block * BLOCKS > FEW ? block * BLOCKS : FEW;
-    const int64_t size = wanted < CELLS ? wanted : CELLS;
+    const int64_t wanted = greater(block * BLOCKS, FEW);
+    const int64_t size = lesser(wanted, CELLS);
     return size > block ? size - size % block : size;
 }
 
@@ -118,7 +113,7 @@ static int64_t last_size(int32_t block)
 static int64_t shrink(int64_t whole, int64_t least)
 {
     const int64_t next = whole / 8 < 4 * least ? least : whole / 8;
-    return next < whole ? next : whole;
+    return lesser(next, whole);
 }
 
 /* The next window's first row or column: a multiple of the block size, inside the window, such that
@@ -234,7 +229,7 @@ static void draw_window(FILE *out, const cell_grid *grid, int number, const tess
     int blocks = 0;
     snprintf(name, sizeof name, "spy%d", number);
     snprintf(title, sizeof title, "Pattern, zoom %d", number);
-    const int longer = grid->across > grid->down ? grid->across : grid->down;
+    const int longer = greater(grid->across, grid->down);
     fprintf(out, "<figure><div style=\"max-width:%dpx\">\n", SIDE * grid->across / longer);
     svg_open(out, name, grid->across, grid->down, title,
              "The more entries a cell holds, the stronger its colour.", false);

@@ -46,8 +46,7 @@ static void draw_history(FILE *out, const svg_plot *plot, const tess_result *res
     const int64_t stride = result->history_count / POINTS + 1;
     bool started = false;
     for (int64_t from = 0; from < result->history_count; from += stride) {
-        const int64_t to =
-            from + stride < result->history_count ? from + stride : result->history_count;
+        const int64_t to = lesser(from + stride, result->history_count);
         int64_t low = -1, high = -1;
         for (int64_t i = from; i < to; i++) {
             if (!is_shown(result->history[i]))
@@ -55,9 +54,9 @@ static void draw_history(FILE *out, const svg_plot *plot, const tess_result *res
             low = low < 0 || result->history[i] < result->history[low] ? i : low;
             high = high < 0 || result->history[i] > result->history[high] ? i : high;
         }
-        draw_point(out, plot, result, low < high ? low : high, &started);
+        draw_point(out, plot, result, lesser(low, high), &started);
         if (low != high)
-            draw_point(out, plot, result, low < high ? high : low, &started);
+            draw_point(out, plot, result, greater(high, low), &started);
     }
     if (started)
         fprintf(out, "\"/>\n");

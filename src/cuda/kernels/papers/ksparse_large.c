@@ -39,7 +39,7 @@ static void guess(const tess_cuda_problem *problem, int *p)
         p[NB] = 16;
         p[EPT] = 4;
     }
-    int widest = problem->block_width < p[NB] ? problem->block_width : p[NB];
+    int widest = tess_min(problem->block_width, p[NB]);
     while (p[EPT] > 2 && p[N_TG] * p[EPT] > widest)
         p[EPT] /= 2;
     if (p[N_TG] * p[EPT] > widest)

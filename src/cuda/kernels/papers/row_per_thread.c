@@ -13,7 +13,7 @@ static const tess_cuda_param params[COUNT] = {
 static int threads_of(const tess_cuda_problem *problem, const int *p)
 {
     int64_t threads = 32 * tess_ceil_div(problem->block_height, 32);
-    return threads < p[MOST] ? (int)threads : p[MOST];
+    return (int)tess_min(threads, p[MOST]);
 }
 
 /* x of a block must fit shared memory, and the values in flight half of the registers. */

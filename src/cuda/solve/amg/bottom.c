@@ -11,7 +11,7 @@ int64_t tess_cuda_bottom_most(const tess_device *device)
 {
     enum { ROWS = 3072, MULTIPROCESSORS = 132, RATIO = 2, LEAST = 500 };
     const tess_cuda *cuda = tess_cuda_of(device);
-    const double ratio = cuda->f64_ratio > RATIO ? cuda->f64_ratio : RATIO;
+    const double ratio = tess_max(cuda->f64_ratio, RATIO);
     const double speed = (double)cuda->multiprocessors / MULTIPROCESSORS * (RATIO / ratio);
     return speed >= 1 ? ROWS : tess_max(LEAST, (int64_t)(ROWS * cbrt(speed)));
 }

@@ -121,8 +121,7 @@ static tess_status create_pair(tess_cuda_factors *factors, const tess_split *spl
         for (int64_t i = 0; i < copy->triangle->segments; i++)
             pair->waits |= copy->triangle->segment[i].waiting;
         const size_t tickets = (size_t)copy->triangle->segments * sizeof(int32_t);
-        if (tickets > factors->tickets_bytes)
-            factors->tickets_bytes = tickets;
+        factors->tickets_bytes = tess_max(tickets, factors->tickets_bytes);
     }
     return upload_pair(factors, pair, split, stream);
 }

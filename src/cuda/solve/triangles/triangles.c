@@ -20,10 +20,8 @@ tess_triangle_tuning tess_triangle_guess(tess_type type, int32_t block, double s
         t.rows *= 2;
     if (block <= 256)
         t.threads = (t.rows * block + 31) / 32 * 32;
-    t.panel = block <= 8 / parts ? block : 8 / parts;
-    t.depth = (wide || block < 3 ? 8 : 12) / parts / block;
-    if (t.depth < 1)
-        t.depth = 1;
+    t.panel = tess_min(block, 8 / parts);
+    t.depth = tess_max((wide || block < 3 ? 8 : 12) / parts / block, 1);
     return t;
 }
 
@@ -58,7 +56,7 @@ static int64_t tile_end(const int64_t *offsets, int64_t first, int64_t last, int
     *longest = 0;
     while (end < last && end < first + rows) {
         const int64_t length = offsets[end + 1] - offsets[end];
-        const int64_t most = length > *longest ? length : *longest;
+        const int64_t most = tess_max(length, *longest);
         if (most * (end + 1 - first) > 2 * (offsets[end + 1] - offsets[first]) + SPARE)
             break;
         *longest = most;
@@ -273,7 +271,7 @@ static int64_t waiting_blocks(const tess_segment *s, int multiprocessors)
 {
     const int64_t ahead = 10 * (s->end - s->tile) / s->stages;
     const int64_t most = 8 * (int64_t)multiprocessors, least = 64;
-    return ahead < least ? least : ahead > most ? most : ahead;
+    return tess_clamp(ahead, least, most);
 }
 
 void tess_triangle_launch(const tess_cuda_triangle *t, const tess_triangle_tuning *tuning,

@@ -18,7 +18,7 @@ static void share_rows(const tess_matrix *A, tess_loop_layout *layout)
             row++;
         layout->first[g] = (int32_t)(g == layout->grid ? A->block_rows : row);
         const int64_t rows = layout->first[g] - layout->first[g - 1];
-        most = rows > most ? rows : most;
+        most = tess_max(rows, most);
     }
     layout->span = most * A->block_height;
 }
@@ -64,7 +64,7 @@ static int64_t bytes_of(const tess_matrix *A, const tess_loop_code *code,
     const int64_t b = A->block_height, rows = layout->first[g + 1] - layout->first[g];
     const int64_t blocks = A->row_offsets[layout->first[g + 1]] - A->row_offsets[layout->first[g]];
     const int64_t sources = layout->source_first[g + 1] - layout->source_first[g];
-    const int64_t wide = sources * b > code->threads ? sources * b : code->threads;
+    const int64_t wide = tess_max(sources * b, code->threads);
     const int64_t held = code->diagonal.block * (int64_t)tess_type_size(code->diagonal.type);
     const int64_t reals = code->numbers.vectors * layout->span + wide + blocks * b * b;
     return reals * (int64_t)tess_type_size(A->type) + rows * b * held +
@@ -87,7 +87,7 @@ static tess_status lay_out(tess_ctx *ctx, const tess_matrix *A, const tess_loop_
     for (int g = 0; g < layout->grid && *fits; g++) {
         *fits = number_columns(A, layout, g, number);
         const int64_t bytes = bytes_of(A, code, layout, g);
-        layout->shared = bytes > layout->shared ? bytes : layout->shared;
+        layout->shared = tess_max(bytes, layout->shared);
     }
     tess_free(ctx, number);
     *fits = *fits && layout->shared <= most;

@@ -221,8 +221,8 @@ void tess_rows_arguments(const tess_pass_kernel *kernel, const tess_rows_call *c
 void tess_pass_launch(const tess_pass_kernel *kernel, const tess_pass_call *call,
                       tess_cuda_launch *out)
 {
-    int64_t grid = tess_ceil_div(call->common.rows, tile_of(kernel));
-    grid = grid > call->blocks ? call->blocks : grid > 0 ? grid : 1;
+    const int64_t tiles = tess_ceil_div(call->common.rows, tile_of(kernel));
+    const int64_t grid = tess_max(tess_min(call->blocks, tiles), 1);
     tess_cuda_launch *run = tess_cuda_launch_start(out, "pass", grid, TESS_PASS_THREADS);
     run->overlaps = true;
     tess_rows_arguments(kernel, &call->common, run);

@@ -53,8 +53,8 @@ void tess_triangular_apply(const tess_pc *pc, bool transpose, const void *r, voi
     }
     /* Small factors are solved before another thread has woken up. */
     const double shares = t->bytes / LEAST_SHARE_BYTES;
-    const int most = f->domains < pc->threads ? f->domains : pc->threads;
-    const int threads = shares < 2 ? 1 : shares < most ? (int)shares : most;
+    const int most = tess_min(f->domains, pc->threads);
+    const int threads = shares < 2 ? 1 : (int)tess_min(shares, most);
     tess_parallel(pc->ctx, threads, solve_domains,
                   &(struct solve_domains){pc, f, transpose, r, z, threads});
 }

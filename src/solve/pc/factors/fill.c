@@ -110,8 +110,7 @@ typedef struct sorted_row {
 static int32_t insert(sorted_row *row, int32_t after, int32_t column, int32_t level)
 {
     if (row->level[column] >= 0) {
-        if (level < row->level[column])
-            row->level[column] = level;
+        row->level[column] = tess_min(level, row->level[column]);
         return column;
     }
     int32_t at = after < 0 ? row->head : row->next[after], before = after;

@@ -12,8 +12,8 @@ tess_stage_statistics tess_stages_describe(const tess_stages *stages)
     tess_stage_statistics s = {.count = stages->count};
     for (int64_t i = 0; i < stages->count; i++) {
         const int64_t rows = stages->offsets[i + 1] - stages->offsets[i];
-        s.widest = rows > s.widest ? rows : s.widest;
-        s.narrowest = i == 0 || rows < s.narrowest ? rows : s.narrowest;
+        s.widest = tess_max(rows, s.widest);
+        s.narrowest = i == 0 ? rows : tess_min(rows, s.narrowest);
     }
     s.mean = s.count > 0 ? (double)stages->offsets[s.count] / (double)s.count : 0;
     return s;
@@ -59,7 +59,7 @@ static int32_t find_levels(const tess_matrix *A, int64_t first, int64_t last, in
         for (; k < end && A->columns[k] < last; k++)
             if (A->columns[k] > row && level[A->columns[k]] <= level[row])
                 level[A->columns[k]] = level[row] + 1;
-        count = level[row] >= count ? level[row] + 1 : count;
+        count = tess_max(level[row] + 1, count);
     }
     return count;
 }
@@ -71,7 +71,7 @@ tess_status tess_stages_by_levels(tess_ctx *ctx, const tess_matrix *A, int domai
     TESS_TRY(TESS_CALLOC(ctx, A->block_rows, &level));
     for (int d = 0; d < domains; d++) {
         const int32_t own = find_levels(A, domain_rows[d], domain_rows[d + 1], level);
-        count = own > count ? own : count;
+        count = tess_max(own, count);
     }
     const tess_status status = sort_rows(ctx, A->block_rows, level, count, out);
     tess_free(ctx, level);
@@ -135,7 +135,7 @@ tess_status tess_stages_by_colours(tess_ctx *ctx, const tess_matrix *A, int doma
     for (int d = 0; d < domains; d++) {
         for (int64_t row = domain_rows[d]; row < domain_rows[d + 1]; row++) {
             colour[row] = free_colour(A, &r, domain_rows[d], row, colour, taken);
-            count = colour[row] >= count ? colour[row] + 1 : count;
+            count = tess_max(colour[row] + 1, count);
         }
     }
     status = sort_rows(ctx, rows, colour, count, out);

@@ -15,7 +15,7 @@ static int threads_for(const tess_staged *staged, const tess_triangle *t, int64_
     const double bytes = ((double)(t->offsets[last] - t->offsets[first]) + (double)(last - first)) *
                          (double)tess_factor_bytes(staged->type, staged->block);
     const double shares = bytes / SHARE_BYTES;
-    return shares < 2 ? 1 : shares < staged->threads ? (int)shares : staged->threads;
+    return shares < 2 ? 1 : (int)tess_min(shares, staged->threads);
 }
 
 /* Divides rows first .. last-1 among `used` of the threads by their blocks. The other threads get
