@@ -6,8 +6,16 @@
 
 enum { EXIT_DONE = 0, EXIT_USAGE = 2, EXIT_NOT_SOLVED = 1, EXIT_FAILED = 3 };
 
+struct run_state;
+
+typedef struct mpi_command {
+    const char *name;
+    int (*run)(struct run_state *r); /* returns the exit status */
+} mpi_command;
+
 typedef struct arguments {
-    const char *command, *input, *solver, *device, *rhs, *out, *partition, *form;
+    const mpi_command *command;
+    const char *input, *solver, *device, *rhs, *out, *partition, *form;
     int block, threads, reps, json;
 } arguments;
 

@@ -73,6 +73,10 @@ static int parse_count(const char *text, int *out)
     return 1;
 }
 
+static int solve(run_state *r), spmv(run_state *r);
+
+static const mpi_command commands[] = {{"solve", solve}, {"spmv", spmv}};
+
 static int parse(int argc, char **argv, run_state *r)
 {
     static const struct option options[] = {
@@ -109,11 +113,14 @@ static int parse(int argc, char **argv, run_state *r)
     }
     if (argc - optind != 2)
         return usage_error(r, "a command and one INPUT are needed", NULL);
-    a->command = argv[optind];
     a->input = argv[optind + 1];
-    if (strcmp(a->command, "solve") != 0 && strcmp(a->command, "spmv") != 0)
-        return usage_error(r, "unknown command, one of solve, spmv", a->command);
-    return EXIT_DONE;
+    char known[80] = "unknown command, one of";
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        if (strcmp(argv[optind], commands[i].name) == 0)
+            a->command = &commands[i];
+        strcat(strcat(known, i > 0 ? ", " : " "), commands[i].name);
+    }
+    return a->command ? EXIT_DONE : usage_error(r, known, argv[optind]);
 }
 
 /* ---- The matrix ---- */
@@ -346,7 +353,7 @@ static int work(run_state *r)
     r->x = calloc((size_t)r->info.rows + 1, scalar_size(r));
     if (!all_well(r, r->b && r->x ? TESS_OK : TESS_ERR_MEMORY))
         return EXIT_FAILED;
-    return strcmp(r->args.command, "solve") == 0 ? solve(r) : spmv(r);
+    return r->args.command->run(r);
 }
 
 int main(int argc, char **argv)

@@ -298,9 +298,10 @@ static inline void tess_copy_scalar(tess_type type, void *to, int64_t i, const v
         memcpy((char *)to + 8 * i, (const char *)from + 8 * j, 8);
 }
 
+extern const char *const tess_type_names[]; /* by tess_type; NULL after the last */
 static inline const char *tess_type_name(tess_type type)
 {
-    return type == TESS_F64 ? "f64" : type == TESS_F32 ? "f32" : type == TESS_C64 ? "c64" : "c32";
+    return tess_type_names[type];
 }
 
 /* ---- Options strings: options.c ---- */

@@ -1,8 +1,9 @@
-/* Names and short texts of the pinned status codes; the size of a type. */
+/* Names and short texts of the pinned status codes; the names and sizes of types. */
 #include "core/core.h"
+#include "core/paste.h"
 
-#define TESS_STRING_(x) #x
-#define TESS_STRING(x) TESS_STRING_(x)
+const char *const tess_type_names[] = {
+    [TESS_F64] = "f64", [TESS_F32] = "f32", [TESS_C64] = "c64", [TESS_C32] = "c32", NULL};
 
 static const struct {
     const char *name, *text;
@@ -44,6 +45,6 @@ const char *tess_status_text(tess_status status)
 
 const char *tess_version(void)
 {
-    return TESS_STRING(TESS_VERSION_MAJOR) "." TESS_STRING(TESS_VERSION_MINOR) "." TESS_STRING(
+    return TESS_TEXT(TESS_VERSION_MAJOR) "." TESS_TEXT(TESS_VERSION_MINOR) "." TESS_TEXT(
         TESS_VERSION_PATCH);
 }

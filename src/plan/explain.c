@@ -1,18 +1,12 @@
 /* What was chosen, and why, with numbers: a page of text for people. */
 #include "plan/model/model.h"
 #include "plan/regrouped.h"
+#include "plan/wisdom/wisdom.h"
 
 /* Trials listed; the rest is counted. */
 enum { LINES = 12 };
 
 #define ADD(plan, ...) tess_append((plan)->explain, sizeof(plan)->explain, __VA_ARGS__)
-
-const char *tess_effort_name(tess_effort effort)
-{
-    return effort == TESS_EFFORT_ESTIMATE     ? "estimate"
-           : effort == TESS_EFFORT_EXHAUSTIVE ? "exhaustive"
-                                              : "measure";
-}
 
 const char *tess_trial_state_name(tess_trial_state state)
 {

@@ -75,7 +75,6 @@ void tess_search_free(tess_ctx *ctx, tess_search *search); /* NULL is fine */
 /* The number of products after which the search has saved what it cost: 0 when it cost nothing, -1
  * when it saves nothing because the first guess was the best. */
 int64_t tess_search_payback(const tess_search *search);
-const char *tess_effort_name(tess_effort effort); /* "measure" */
 const char *tess_trial_state_name(tess_trial_state state);
 
 /* One plan for exactly these options, no search. `shares_layouts`: as in struct tess_plan. */

@@ -78,7 +78,7 @@ static void check_product(tess_ctx *ctx, const tess_matrix *A, const tess_matrix
     int64_t *lengths = malloc((size_t)(C->block_rows + 1) * sizeof *lengths);
     int32_t *columns = malloc((size_t)(C->blocks + 1) * sizeof *columns);
     tess_cuda_launch l;
-    tess_patterns_multiply("count", &a, &b, &c, emu_address(lengths), most, &l);
+    tess_patterns_multiply(TESS_PATTERNS_COUNT, &a, &b, &c, emu_address(lengths), most, &l);
     launch("patterns_0", &l, seed);
     for (int64_t i = 0; i < C->block_rows; i++) {
         const int64_t want = C->row_offsets[i + 1] - C->row_offsets[i];
@@ -90,7 +90,7 @@ static void check_product(tess_ctx *ctx, const tess_matrix *A, const tess_matrix
     if (c.longest <= most) {
         memset(columns, 255, (size_t)C->blocks * sizeof *columns);
         c.columns = emu_address(columns);
-        tess_patterns_multiply("list", &a, &b, &c, 0, most, &l);
+        tess_patterns_multiply(TESS_PATTERNS_LIST, &a, &b, &c, 0, most, &l);
         launch("patterns_0", &l, seed + 1);
         assert_memory_equal(columns, C->columns, (size_t)C->blocks * sizeof *columns);
     }

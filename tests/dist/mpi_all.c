@@ -104,28 +104,30 @@ static void compare(tess_plan *plan, tess_plan *whole, int product, int64_t n, i
 /* With `step` 1, every partition and form. */
 static void all_products(const char *spec, int step)
 {
-    static const char *const forms[] = {"halo", "whole", "shuffle", "shuffle:lambda=2"};
-    static const char *const partitions[] = {"contiguous", "cyclic", "metis", "scotch"};
     tess_matrix_view v;
     tess_matrix *A = generate(spec, &v);
     tess_plan *whole, *plan;
     check(tess_plan_create(ctx, A, host, &guess, &whole) == TESS_OK, "no plan", spec);
-    for (int p = 0; p < (step > 1 ? 2 : 4); p++) {
+    int forms = 0;
+    while (tess_product_form_name(forms))
+        forms++;
+    for (int p = 0; tess_partition_name(p) && (step == 1 || p < 2); p++) {
+        const char *partition = tess_partition_name(p);
         tess_part *part;
         tess_part_info info;
         char which[128];
         const tess_status dealt =
-            tess_part_deal_by(ctx, &comm, rank == 0 ? A : NULL, partitions[p], &part);
+            tess_part_deal_by(ctx, &comm, rank == 0 ? A : NULL, partition, &part);
         if (dealt == TESS_ERR_UNSUPPORTED && p >= 2)
             continue; /* METIS or SCOTCH is missing */
         check(dealt == TESS_OK, "dealing out", spec);
         tess_part_get_info(part, sizeof info, &info);
         int64_t *mine = malloc((size_t)(info.rows + 1) * sizeof *mine);
         check(tess_part_get_rows(part, mine) == TESS_OK, "which rows", spec);
-        for (int f = 0; f<4; f += step> 1 ? 2 + p : 1) {
+        for (int f = 0; f <= forms; f += step > 1 ? 2 + p : 1) {
             tess_plan_options options = guess;
-            options.form = forms[f];
-            snprintf(which, sizeof which, "%s, %s, %s", spec, partitions[p], forms[f]);
+            options.form = f < forms ? tess_product_form_name(f) : "shuffle:lambda=2";
+            snprintf(which, sizeof which, "%s, %s, %s", spec, partition, options.form);
             check(tess_plan_create_part(part, device, &options, &plan) == TESS_OK, "no plan",
                   which);
             for (int product = 0; product < PRODUCTS; product++)

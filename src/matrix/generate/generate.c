@@ -1,23 +1,22 @@
 /* Generators by name: "stencil27:n=48,b=3", and the functions they share (generate.h). */
 #include "matrix/generate/generate.h"
 
-const char *const tess_type_choices[] = {"f64", "f32", "c64", "c32", NULL};
-
 static const struct {
     const char *name;
     tess_generator *generate;
+    bool takes_input; /* "NAME:keys:INPUT": made from another matrix */
 } generators[] = {
-    {"stencil7", tess_generate_stencil7},
-    {"stencil27", tess_generate_stencil27},
-    {"elasticity", tess_generate_elasticity},
-    {"diffusion", tess_generate_diffusion},
-    {"cdr", tess_generate_cdr},
-    {"powerlaw", tess_generate_powerlaw},
-    {"random", tess_generate_random},
-    {"trefethen", tess_generate_trefethen},
-    {"promote", tess_generate_promote},
-    {"tile", tess_generate_tile},
-    {"planted", tess_generate_planted},
+    {"stencil7", tess_generate_stencil7, false},
+    {"stencil27", tess_generate_stencil27, false},
+    {"elasticity", tess_generate_elasticity, false},
+    {"diffusion", tess_generate_diffusion, false},
+    {"cdr", tess_generate_cdr, false},
+    {"powerlaw", tess_generate_powerlaw, false},
+    {"random", tess_generate_random, false},
+    {"trefethen", tess_generate_trefethen, false},
+    {"promote", tess_generate_promote, .takes_input = true},
+    {"tile", tess_generate_tile, .takes_input = true},
+    {"planted", tess_generate_planted, false},
 };
 enum { GENERATORS = sizeof generators / sizeof generators[0] };
 
@@ -30,11 +29,16 @@ static tess_status unknown_generator(tess_ctx *ctx, const char *name)
                      tess_suggest(&(tess_suggestion){""}, name, names, GENERATORS));
 }
 
+/* What follows "gen:", which may begin a generator's specification. */
+static const char *behind_gen(const char *spec)
+{
+    return strncmp(spec, "gen:", 4) == 0 ? spec + 4 : spec;
+}
+
 tess_status tess_matrix_generate(tess_ctx *ctx, const char *spec, tess_matrix **A, void **rhs)
 {
     TESS_NEED(ctx, ctx && spec && A);
-    if (strncmp(spec, "gen:", 4) == 0)
-        spec += 4;
+    spec = behind_gen(spec);
     char name[32], what[40];
     size_t length = strcspn(spec, ":");
     if (length >= sizeof name)
@@ -53,17 +57,20 @@ tess_status tess_matrix_generate(tess_ctx *ctx, const char *spec, tess_matrix **
 tess_status tess_matrix_input(tess_ctx *ctx, const char *input, tess_matrix **out)
 {
     TESS_NEED(ctx, ctx && input && out);
-    if (strncmp(input, "gen:", 4) == 0 || tess_generate_is(input, "promote:") ||
-        tess_generate_is(input, "tile:"))
+    if (behind_gen(input) != input || tess_generator_taking_input(input))
         return tess_matrix_generate(ctx, input, out, NULL);
     return tess_matrix_read(ctx, input, out);
 }
 
-bool tess_generate_is(const char *input, const char *prefix)
+tess_generator *tess_generator_taking_input(const char *input)
 {
-    if (strncmp(input, "gen:", 4) == 0)
-        input += 4;
-    return strncmp(input, prefix, strlen(prefix)) == 0;
+    const char *name = behind_gen(input);
+    const size_t length = strcspn(name, ":");
+    for (size_t i = 0; i < GENERATORS && name[length] == ':'; i++)
+        if (generators[i].takes_input && strlen(generators[i].name) == length &&
+            memcmp(name, generators[i].name, length) == 0)
+            return generators[i].generate;
+    return NULL;
 }
 
 tess_status tess_generate_split_input(tess_ctx *ctx, const char *what, const char *example,

@@ -45,8 +45,9 @@ tess_generator tess_generate_stencil7, tess_generate_stencil27, tess_generate_el
 tess_status tess_generate_split_input(tess_ctx *ctx, const char *what, const char *example,
                                       const char *text, char *keys, size_t size,
                                       const char **input);
-/* Whether an input begins with this prefix, with or without "gen:" before it. */
-bool tess_generate_is(const char *input, const char *prefix);
+/* The generator that makes this input from another one, "tile:copies=8:FILE", with or without
+ * "gen:" before it; NULL: the input is no such matrix. */
+tess_generator *tess_generator_taking_input(const char *input);
 
 /* The stiffness matrix of an 8-node element of sides h, h and h / thin, E = 1, nu = 0.3:
  * K[a][b][p][q] couples direction p of corner a with direction q of corner b; bits 0, 1, 2 of a
@@ -103,11 +104,9 @@ void tess_generate_dominant(uint64_t seed, int64_t order, int32_t b, int64_t row
 
 /* The options that all generators share. */
 #define TESS_SEED_MAX 9007199254740992.0 /* 2^53: exact as a double */
-extern const char *const tess_type_choices[];
-#define TESS_OPTION_TYPE(target_)                                       \
-    {                                                                   \
-        .key = "type", .kind = TESS_OPTION_CHOICE, .target = (target_), \
-        .choices = tess_type_choices                                    \
+#define TESS_OPTION_TYPE(target_)                                                                  \
+    {                                                                                              \
+        .key = "type", .kind = TESS_OPTION_CHOICE, .target = (target_), .choices = tess_type_names \
     }
 #define TESS_OPTIONS_GRID(grid_)                             \
     TESS_OPTION_COUNT("n", &(grid_)->n, 1, INT32_MAX),       \

@@ -46,9 +46,10 @@ tess_status tess_generate_promote(tess_ctx *ctx, const char *what, const char *t
     };
     TESS_TRY(
         tess_generate_split_input(ctx, what, "promote:b=3:FILE", text, keys, sizeof keys, &input));
-    if (tess_generate_is(input, "promote:"))
+    tess_generator *const from = tess_generator_taking_input(input);
+    if (from == tess_generate_promote)
         return tess_fail(ctx, TESS_ERR_OPTION, "%s: the input is promoted already", what);
-    if (tess_generate_is(input, "tile:"))
+    if (from == tess_generate_tile)
         return tess_fail(ctx, TESS_ERR_OPTION,
                          "%s: tile what is promoted, tile:copies=2:promote:...", what);
     TESS_TRY(tess_options_parse(ctx, what, keys, table, sizeof table / sizeof table[0]));

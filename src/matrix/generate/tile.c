@@ -43,7 +43,7 @@ tess_status tess_generate_tile(tess_ctx *ctx, const char *what, const char *text
     TESS_TRY(tess_generate_split_input(ctx, what, "tile:copies=8:FILE", text, keys, sizeof keys,
                                        &input));
     TESS_TRY(tess_options_parse(ctx, what, keys, table, sizeof table / sizeof table[0]));
-    if (tess_generate_is(input, "tile:"))
+    if (tess_generator_taking_input(input) == tess_generate_tile)
         return tess_fail(ctx, TESS_ERR_OPTION, "%s: the input is tiled already", what);
     TESS_TRY_CLEAN(tess_matrix_input(ctx, input, &source));
     TESS_TRY_CLEAN(tess_refuse_complex(ctx, what, source->type));

@@ -48,7 +48,7 @@ static bool read_head(const json_t *line, char *name, int32_t *block, tess_type 
     tess_replace(name, TESS_MODEL_CLASS, "*", " streams="); /* classes as they were called before */
     tess_replace(name, TESS_MODEL_CLASS, " ahead", " prefetch");
     *block = (int32_t)b;
-    *type = strcmp(precision, "f32") == 0 ? TESS_F32 : TESS_F64;
+    *type = strcmp(precision, tess_type_name(TESS_F32)) == 0 ? TESS_F32 : TESS_F64;
     return true;
 }
 

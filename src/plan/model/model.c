@@ -11,7 +11,8 @@ tess_status tess_model_create(tess_ctx *ctx, const char *device, tess_model **ou
     model->scale = (tess_model_scale){1, 1};
     snprintf(model->device, sizeof model->device, "%s", device);
     /* The first part of the text is the backend: "cpu, 2 threads, ...". */
-    model->gpu = strncmp(device, "cpu", 3) != 0;
+    const tess_backend *backend = tess_backend_named(device, strcspn(device, ","));
+    model->gpu = !backend || backend->asynchronous;
     *out = model;
     return TESS_OK;
 }

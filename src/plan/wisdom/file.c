@@ -39,8 +39,8 @@ static bool parse_entry(const char *key, const json_t *value, tess_wisdom_entry 
         entry->kernels[0] = '\0'; /* the file is older than the hashes */
     entry->candidate.shaped = json_is_true(json_object_get(value, "shaped"));
     memcpy(entry->key, key, strlen(key) + 1);
-    entry->effort =
-        strcmp(effort, "exhaustive") == 0 ? TESS_EFFORT_EXHAUSTIVE : TESS_EFFORT_MEASURE;
+    const bool all = strcmp(effort, tess_effort_name(TESS_EFFORT_EXHAUSTIVE)) == 0;
+    entry->effort = all ? TESS_EFFORT_EXHAUSTIVE : TESS_EFFORT_MEASURE;
     return true;
 }
 
@@ -104,11 +104,11 @@ static tess_status put_entries(const struct tess_wisdom *wisdom, bool unsaved, j
         const tess_wisdom_entry *e = &wisdom->entries[i];
         if (unsaved && !e->unsaved)
             continue;
-        json_t *value = json_pack(
-            "{s:s, s:s, s:s, s:f, s:f, s:s, s:s, s:b}", "format", e->candidate.format, "kernel",
-            e->candidate.kernel, "params", e->candidate.params, "seconds", e->seconds, "bytes",
-            e->bytes, "effort", e->effort == TESS_EFFORT_EXHAUSTIVE ? "exhaustive" : "measure",
-            "kernels", e->kernels, "shaped", (int)e->candidate.shaped);
+        json_t *value =
+            json_pack("{s:s, s:s, s:s, s:f, s:f, s:s, s:s, s:b}", "format", e->candidate.format,
+                      "kernel", e->candidate.kernel, "params", e->candidate.params, "seconds",
+                      e->seconds, "bytes", e->bytes, "effort", tess_effort_name(e->effort),
+                      "kernels", e->kernels, "shaped", (int)e->candidate.shaped);
         if (json_object_set_new(entries, e->key, value) != 0)
             return tess_fail(wisdom->ctx, TESS_ERR_MEMORY, "wisdom: no memory to write it");
         *changed = true;

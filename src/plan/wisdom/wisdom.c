@@ -38,6 +38,14 @@ void tess_wisdom_key(const tess_device *device, const tess_matrix *A, const char
 
 /* ---- Entries ---- */
 
+const char *tess_effort_name(tess_effort effort)
+{
+    static const char *const names[] = {[TESS_EFFORT_MEASURE] = "measure",
+                                        [TESS_EFFORT_ESTIMATE] = "estimate",
+                                        [TESS_EFFORT_EXHAUSTIVE] = "exhaustive"};
+    return names[effort];
+}
+
 bool tess_wisdom_is_current(const tess_wisdom_entry *entry, const tess_backend *backend)
 {
     return strcmp(entry->kernels, backend->kernels ? backend->kernels : "") == 0;

@@ -39,6 +39,8 @@ struct tess_wisdom {
     int64_t count, capacity;
 };
 
+const char *tess_effort_name(tess_effort effort); /* "measure" */
+
 /* Whether an entry was found among the kernels that its device has now. */
 bool tess_wisdom_is_current(const tess_wisdom_entry *entry, const tess_backend *backend);
 /* The backend of an entry's device; NULL: this library has no such backend. */

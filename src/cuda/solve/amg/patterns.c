@@ -96,7 +96,8 @@ tess_status tess_cuda_multiply_pattern(tess_cuda *cuda, const tess_coarsen_matri
     TESS_TRY(need_array(cuda, C->block_rows + 1, sizeof *offsets, &owned[0]));
     C->offsets = owned[0];
     for (C->longest = -1; C->longest < 0 && try < TRIES; try++) {
-        tess_patterns_multiply("count", A, B, C, C->offsets + sizeof *offsets, row_limits[try], &l);
+        tess_patterns_multiply(TESS_PATTERNS_COUNT, A, B, C, C->offsets + sizeof *offsets,
+                               row_limits[try], &l);
         TESS_TRY(launch(cuda, &l));
         TESS_TRY(sum_rows(cuda, C, offsets));
     }
@@ -105,7 +106,7 @@ tess_status tess_cuda_multiply_pattern(tess_cuda *cuda, const tess_coarsen_matri
         return TESS_OK;
     TESS_TRY(need_array(cuda, C->blocks, sizeof(int32_t), &owned[1]));
     C->columns = owned[1];
-    tess_patterns_multiply("list", A, B, C, 0, row_limits[try - 1], &l);
+    tess_patterns_multiply(TESS_PATTERNS_LIST, A, B, C, 0, row_limits[try - 1], &l);
     return launch(cuda, &l);
 }
 

@@ -9,9 +9,11 @@ enum { TESS_PATTERNS_THREADS = 64, TESS_PATTERNS_EACH = 16 };
 
 /* ---- patterns_launch.c ---- */
 
-/* "count" or "list": the rows of C = A B, of at most `most` blocks each. `lengths` has one number
- * per row. */
-void tess_patterns_multiply(const char *entry, const tess_coarsen_matrix *A,
+typedef enum tess_patterns_pass { TESS_PATTERNS_COUNT, TESS_PATTERNS_LIST } tess_patterns_pass;
+
+/* Counts or lists the blocks in the rows of C = A B, at most `most` in each. `lengths` has one
+ * number per row. */
+void tess_patterns_multiply(tess_patterns_pass pass, const tess_coarsen_matrix *A,
                             const tess_coarsen_matrix *B, const tess_coarsen_matrix *C,
                             uint64_t lengths, int64_t most, tess_cuda_launch *launch);
 /* `sums` per thread block, of 64 bits. "measure" writes three: the sum, the largest and the

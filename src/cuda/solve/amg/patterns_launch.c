@@ -10,13 +10,17 @@ static int64_t table_for(int64_t most)
     return table;
 }
 
-void tess_patterns_multiply(const char *entry, const tess_coarsen_matrix *A,
+void tess_patterns_multiply(tess_patterns_pass pass, const tess_coarsen_matrix *A,
                             const tess_coarsen_matrix *B, const tess_coarsen_matrix *C,
                             uint64_t lengths, int64_t most, tess_cuda_launch *launch)
 {
     enum { HEAD = 4 };
-    const int64_t table = table_for(most), lists = strcmp(entry, "list") == 0 ? most : 0;
-    tess_cuda_launch_start(launch, entry, C->block_rows, TESS_PATTERNS_THREADS);
+    static const struct {
+        const char *entry;
+        bool lists; /* a row's columns stand behind its table */
+    } passes[] = {[TESS_PATTERNS_COUNT] = {"count", false}, [TESS_PATTERNS_LIST] = {"list", true}};
+    const int64_t table = table_for(most), lists = passes[pass].lists ? most : 0;
+    tess_cuda_launch_start(launch, passes[pass].entry, C->block_rows, TESS_PATTERNS_THREADS);
     launch->shared = (unsigned)((size_t)(HEAD + table + lists) * sizeof(int32_t));
     TESS_CUDA_POINTERS(launch, A->offsets, A->columns, B->offsets, B->columns, C->offsets,
                        C->columns, lengths);
