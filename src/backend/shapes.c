@@ -94,32 +94,25 @@ void tess_shapes_write(tess_fbcsr_options *options, char *text, size_t size)
 
 enum { PIECES = 4, LEAST_ENTRIES = 24000, SHARE = 16, GAP = 64 };
 
-/* The entries of a row that go into the sample: a very long row must not fill the sample. */
-static int64_t length_in_sample(const tess_matrix *A, int64_t row, int64_t entries)
-{
-    int64_t length = A->row_offsets[row + 1] - A->row_offsets[row];
-    int64_t most = entries / PIECES / 8;
-    return length < most ? length : most;
-}
-
 /* A sample of about `entries` entries: rows of A from PIECES places, with empty rows between the
  * places. Only its pattern is set. */
 static tess_status take_pieces(tess_ctx *ctx, const tess_matrix *A, int64_t entries,
                                tess_matrix **out)
 {
+    const int64_t most = entries / PIECES / 8; /* of one row */
     int64_t first[PIECES], last[PIECES], rows = 0, count = 0, to = 0;
     for (int p = 0; p < PIECES; p++) {
         int64_t before = count;
         first[p] = p > 0 ? tess_max(last[p - 1], A->rows * p / PIECES) : 0;
         for (last[p] = first[p]; last[p] < A->rows && count - before < entries / PIECES; last[p]++)
-            count += length_in_sample(A, last[p], entries);
+            count += tess_fbcsr_sampled(A, last[p], most);
         rows += last[p] - first[p] + GAP;
     }
     tess_matrix *S;
     TESS_TRY(tess_matrix_allocate(ctx, A->type, rows, A->cols, 1, 1, count, &S));
     for (int p = 0; p < PIECES; p++) {
         for (int64_t i = first[p]; i < last[p]; i++, to++) {
-            int64_t length = length_in_sample(A, i, entries);
+            int64_t length = tess_fbcsr_sampled(A, i, most);
             memcpy(S->columns + S->row_offsets[to], A->columns + A->row_offsets[i],
                    (size_t)length * sizeof *S->columns);
             S->row_offsets[to + 1] = S->row_offsets[to] + length;

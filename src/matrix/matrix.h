@@ -125,6 +125,10 @@ tess_status tess_matrix_check_padding(const tess_matrix *A);
 tess_status tess_matrix_transpose_pattern(tess_ctx *ctx, const tess_matrix *A, int64_t *from,
                                           tess_matrix **out);
 
+/* Sets block k of `to` to block source[k] of `from`, or to zeros where source[k] is negative. A
+ * block has `bytes`. */
+void tess_take_blocks(tess_ctx *ctx, int64_t count, const int64_t *source, size_t bytes,
+                      const void *from, void *to);
 /* to_type.c: to[i] = from[i] for `count` reals, where a complex scalar counts as two. Returns the
  * first i whose finite number becomes infinite, or -1. */
 int64_t tess_narrow(tess_ctx *ctx, const double *from, float *to, int64_t count);

@@ -1,4 +1,4 @@
-/* The device sources, embedded at build time from kernels/ (embed.cmake). */
+/* The device sources, embedded at build time from kernels/ (cmake/embed.cmake). */
 #pragma once
 
 #include <stddef.h>

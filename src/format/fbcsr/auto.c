@@ -57,20 +57,13 @@ static int64_t count_runs(const tess_fbcsr_found *found)
 
 /* ---- The sample ---- */
 
-/* The entries of a row that go into the sample: one long row must not fill the sample. */
-static int64_t sampled(const tess_matrix *csr, int64_t row, int64_t most)
-{
-    int64_t length = csr->row_offsets[row + 1] - csr->row_offsets[row];
-    return length < most ? length : most;
-}
-
 /* Copies rows first .. first + count - 1 of the matrix to row `to` of the sample and those after
  * it. */
 static void copy_rows(const tess_matrix *csr, int64_t first, int64_t count, int64_t most,
                       int64_t to, tess_fbcsr_pattern *P)
 {
     for (int64_t i = 0; i < count; i++) {
-        int64_t at = P->row_offsets[to + i], entries = sampled(csr, first + i, most);
+        int64_t at = P->row_offsets[to + i], entries = tess_fbcsr_sampled(csr, first + i, most);
         P->row_offsets[to + i + 1] = at + entries;
         memcpy(P->columns + at, csr->columns + csr->row_offsets[first + i],
                (size_t)entries * sizeof *P->columns);
@@ -95,7 +88,7 @@ static int64_t piece_end(const tess_matrix *csr, int64_t first, int64_t most, in
 {
     int64_t row = first, taken = 0;
     for (int64_t counted = 0; row < csr->rows && counted < most; row++) {
-        int64_t length = sampled(csr, row, most);
+        int64_t length = tess_fbcsr_sampled(csr, row, most);
         if (taken > (row < first + GAP ? 4 : 1) * LONG_ROWS * most)
             break;
         counted += tess_min(length, most / GAP);
@@ -151,7 +144,7 @@ tess_status tess_fbcsr_sample(tess_ctx *ctx, const tess_matrix *csr, int64_t wan
         first[p] = piece_start(csr, p, spread);
         count[p] = piece_end(csr, first[p], most, &inside) - first[p];
         if (spread && count[p] % 2 && first[p] + count[p] < csr->rows)
-            inside += sampled(csr, first[p] + count[p]++, most);
+            inside += tess_fbcsr_sampled(csr, first[p] + count[p]++, most);
         rows += count[p] + GAP;
         entries += inside;
     }

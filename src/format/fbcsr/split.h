@@ -62,6 +62,12 @@ tess_status tess_fbcsr_split_diagonals(tess_ctx *ctx, const tess_fbcsr_pattern *
 /* A split of a chosen list is kept if it saves this share of CSR's bytes. */
 #define TESS_FBCSR_WORTHWHILE 0.005
 
+/* The entries of a row that go into a sample: one long row must not fill the sample. */
+static inline int64_t tess_fbcsr_sampled(const tess_matrix *csr, int64_t row, int64_t most)
+{
+    return tess_min(csr->row_offsets[row + 1] - csr->row_offsets[row], most);
+}
+
 /* Takes a sample of about `wanted` entries, or all of a small matrix: pieces of adjacent rows from
  * all over it. Pieces at equal distances may all meet the same part of a repeating pattern.
  * `spread` pieces have unequal distances, and begin at even rows, so that pairs of rows stay

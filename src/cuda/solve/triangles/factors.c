@@ -58,8 +58,6 @@ void tess_cuda_factors_destroy(tess_cuda_factors *factors)
 
 static tess_status load_code(tess_cuda_factors *factors)
 {
-    static const char *const entries[SWEEPS][2] = {{"triangular_down", "triangular_down_waiting"},
-                                                   {"triangular_up", "triangular_up_waiting"}};
     tess_cuda *cuda = factors->cuda;
     const tess_staged *staged = factors->staged;
     char defines[TESS_CUDA_DEFINES];
@@ -69,7 +67,7 @@ static tess_status load_code(tess_cuda_factors *factors)
     for (int s = 0; s < SWEEPS; s++)
         for (int i = 0; i < 2; i++)
             TESS_TRY(TESS_CU(cuda, cuModuleGetFunction(&factors->function[s][i], factors->module,
-                                                       entries[s][i])));
+                                                       tess_triangle_entries[s][i])));
     return TESS_OK;
 }
 

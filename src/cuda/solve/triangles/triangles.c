@@ -274,19 +274,20 @@ static int64_t waiting_blocks(const tess_segment *s, int multiprocessors)
     return tess_clamp(ahead, least, most);
 }
 
+const char *const tess_triangle_entries[2][2] = {{"triangular_down", "triangular_down_waiting"},
+                                                 {"triangular_up", "triangular_up_waiting"}};
+
 void tess_triangle_launch(const tess_cuda_triangle *t, const tess_triangle_tuning *tuning,
                           int64_t segment, const tess_triangle_call *call, int multiprocessors,
                           tess_cuda_launch *out)
 {
-    static const char *const entries[2][2] = {{"triangular_down", "triangular_down_waiting"},
-                                              {"triangular_up", "triangular_up_waiting"}};
     const tess_segment *s = &t->segment[segment];
     int64_t grid = s->end - s->tile;
     const int64_t most = tuning->blocks > 0 ? tuning->blocks : waiting_blocks(s, multiprocessors);
     if (s->waiting && grid > most)
         grid = most;
-    tess_cuda_launch *run =
-        tess_cuda_launch_start(out, entries[t->up][s->waiting], grid, tuning->threads);
+    tess_cuda_launch *run = tess_cuda_launch_start(out, tess_triangle_entries[t->up][s->waiting],
+                                                   grid, tuning->threads);
     tess_cuda_add_args(run, call->arrays, TRIANGLE_ARRAYS);
     TESS_CUDA_POINTERS(run, call->in, call->out, call->z,
                        call->tickets + (uint64_t)segment * sizeof(int32_t));

@@ -93,6 +93,8 @@ typedef struct tess_triangle_call {
     int64_t scalars;  /* rows of the matrix */
 } tess_triangle_call;
 
+/* The kernels of triangular.cu: down or up, plain or waiting. */
+extern const char *const tess_triangle_entries[2][2];
 void tess_triangle_launch(const tess_cuda_triangle *triangle, const tess_triangle_tuning *tuning,
                           int64_t segment, const tess_triangle_call *call, int multiprocessors,
                           tess_cuda_launch *out);

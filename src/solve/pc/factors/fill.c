@@ -10,32 +10,11 @@ void tess_fill_free(tess_fill *fill)
     *fill = (tess_fill){.ctx = fill->ctx};
 }
 
-struct take_blocks {
-    const tess_fill *fill;
-    char *to;
-    size_t bytes;
-    const tess_matrix *A;
-};
-
-static void take_blocks(void *arg, tess_range range)
-{
-    const struct take_blocks *job = arg;
-    const size_t bytes = job->bytes;
-    for (int64_t k = range.first; k < range.last; k++) {
-        if (job->fill->source[k] < 0)
-            memset(job->to + (size_t)k * bytes, 0, bytes);
-        else
-            memcpy(job->to + (size_t)k * bytes,
-                   (const char *)job->A->values + (size_t)job->fill->source[k] * bytes, bytes);
-    }
-}
-
 void tess_fill_take_values(const tess_fill *fill, const tess_matrix *A)
 {
-    const size_t bytes = tess_block_bytes(A->block_height, A->block_width, A->type);
-    char *to = fill->matrix->values;
-    tess_for(fill->ctx, fill->matrix->blocks, take_blocks,
-             &(struct take_blocks){fill, to, bytes, A});
+    tess_take_blocks(fill->ctx, fill->matrix->blocks, fill->source,
+                     tess_block_bytes(A->block_height, A->block_width, A->type), A->values,
+                     fill->matrix->values);
 }
 
 struct find_sources {

@@ -1,26 +1,6 @@
 /* The numbers of factors that are solved stage by stage. */
 #include "solve/pc/triangles/staged.h"
 
-struct take_blocks {
-    tess_staged *staged;
-    char *to;
-    size_t bytes;
-    const char *from;
-};
-
-static void take_blocks(void *arg, tess_range range)
-{
-    const struct take_blocks *job = arg;
-    const size_t bytes = job->bytes;
-    for (int64_t k = range.first; k < range.last; k++) {
-        if (job->staged->source[k] < 0)
-            memset(job->to + (size_t)k * bytes, 0, bytes);
-        else
-            memcpy(job->to + (size_t)k * bytes, job->from + (size_t)job->staged->source[k] * bytes,
-                   bytes);
-    }
-}
-
 /* Blocks of A in the new order. The diagonal of the padding becomes 1. */
 tess_status tess_staged_take_values(tess_staged *staged, const tess_matrix *A)
 {
@@ -29,9 +9,7 @@ tess_status tess_staged_take_values(tess_staged *staged, const tess_matrix *A)
     const size_t bytes = (size_t)size * tess_type_size(A->type);
     TESS_TRY(tess_alloc_bytes(staged->ctx, B->blocks, bytes, &B->values));
     B->type = A->type;
-    char *to = B->values;
-    const char *from = A->values;
-    tess_for(staged->ctx, B->blocks, take_blocks, &(struct take_blocks){staged, to, bytes, from});
+    tess_take_blocks(staged->ctx, B->blocks, staged->source, bytes, A->values, B->values);
     if (staged->padding > 0) {
         const int64_t last = staged->stages.places[staged->block_rows - 1];
         const int64_t k = tess_matrix_find(B, last, last);
