@@ -25,38 +25,6 @@ typedef struct test_storage {
  *   - an allocation that fails, whichever it is, leaves nothing behind. */
 void test_storage_check(void **state, const test_storage *storage, int32_t widest);
 
-/* The calls of `type`, named type_create and so on, with its inverse (inverse.h) and the arrays of
- * options `good` and `refused`. */
-#define TEST_STORAGE(type, inverse, good, refused)                                                 \
-    static tess_status storage_create(tess_ctx *ctx, const tess_matrix *A, const void *options,    \
-                                      void **out)                                                  \
-    {                                                                                              \
-        type *made = NULL;                                                                         \
-        tess_status status = type##_create(ctx, A, options, &made);                                \
-        *out = made;                                                                               \
-        return status;                                                                             \
-    }                                                                                              \
-    static tess_status storage_to_bsr(tess_ctx *ctx, const void *storage, const tess_matrix *like, \
-                                      tess_matrix **out)                                           \
-    {                                                                                              \
-        return inverse(ctx, storage, like, out);                                                   \
-    }                                                                                              \
-    static void storage_update(void *storage, const void *values)                                  \
-    {                                                                                              \
-        type##_update(storage, values);                                                            \
-    }                                                                                              \
-    static void storage_destroy(void *storage)                                                     \
-    {                                                                                              \
-        type##_destroy(storage);                                                                   \
-    }                                                                                              \
-    static const test_storage storage_calls = {storage_create,                                     \
-                                               storage_to_bsr,                                     \
-                                               storage_update,                                     \
-                                               storage_destroy,                                    \
-                                               good,                                               \
-                                               refused,                                            \
-                                               sizeof *good,                                       \
-                                               sizeof good / sizeof *good,                         \
-                                               sizeof refused / sizeof *refused}
+/* storage.inc.c makes a test_storage of a format. */
 
 #endif

@@ -10,7 +10,9 @@ static const tess_interleaved_options settings[] = {
 };
 
 static const tess_interleaved_options bad[] = {{0, 1, 0}, {1, 0, 0}, {1025, 1, 0}, {1, 1025, 0}};
-TEST_STORAGE(tess_interleaved, test_interleaved_to_bsr, settings, bad);
+#define STORAGE tess_interleaved
+#define STORAGE_INVERSE test_interleaved_to_bsr
+#include "support/storage.inc.c"
 
 static void keeps_what_storages_promise(void **state)
 {

@@ -13,7 +13,9 @@ enum { SETTINGS = sizeof settings / sizeof *settings };
 static const tess_sliced_options bad[] = {{0, 1, 0, 1, 1},  {1025, 1, 0, 1, 1}, {4, -1, 0, 1, 1},
                                           {4, 1, -1, 1, 1}, {4, 1, 0, 3, 1},    {4, 1, 0, 1, -1},
                                           {4, 1, 0, 1, 9}};
-TEST_STORAGE(tess_sliced, test_sliced_to_bsr, settings, bad);
+#define STORAGE tess_sliced
+#define STORAGE_INVERSE test_sliced_to_bsr
+#include "support/storage.inc.c"
 
 static void keeps_what_storages_promise(void **state)
 {

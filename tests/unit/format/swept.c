@@ -16,7 +16,9 @@ enum { SETTINGS = sizeof settings / sizeof *settings };
 
 static const tess_swept_options bad[] = {
     {0, 9, 9}, {1, 0, 9}, {1, TESS_SWEPT_NONE + 1, 9}, {1, 9, 0}};
-TEST_STORAGE(tess_swept, test_swept_to_bsr, settings, bad);
+#define STORAGE tess_swept
+#define STORAGE_INVERSE test_swept_to_bsr
+#include "support/storage.inc.c"
 
 static void keeps_what_storages_promise(void **state)
 {
