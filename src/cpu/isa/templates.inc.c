@@ -1,4 +1,4 @@
-/* The templates for one precision, and their expansions. */
+/* The templates for one precision. Of each entry, kernels.def makes a function that calls one. */
 #include "cpu/kernels/bsr_spmv.inc.c"
 
 #define SPMV_FUNCTION(r, c, n) PASTE(spmv_##r##x##c##_##n, SUFFIX)
