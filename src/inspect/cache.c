@@ -97,7 +97,6 @@ static tess_cuda_problem large_problem(int arch, tess_type type, int32_t b)
                                .rows = 1000000 * (int64_t)b,
                                .cols = 1000000 * (int64_t)b,
                                .block_rows = 1000000,
-                               .block_cols = 1000000,
                                .blocks = 27000000,
                                .longest_row = 27,
                                .arch = arch,

@@ -58,7 +58,6 @@ static tess_cuda_problem problem_of(int64_t rows, int32_t b, int64_t mean, doubl
         .rows = rows * b,
         .cols = rows * b,
         .block_rows = rows,
-        .block_cols = rows,
         .blocks = rows * mean,
         .longest_row = 100 * mean,
         .scattered = share,

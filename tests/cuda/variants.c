@@ -45,7 +45,6 @@ static tess_cuda_problem problem_of(shape s, tess_type type, bool ragged, int nu
         .rows = 40000 * (int64_t)s.r,
         .cols = 40000 * (int64_t)s.c - (ragged ? s.c / 2 : 0),
         .block_rows = 40000,
-        .block_cols = 40000,
         .blocks = 300000,
         .longest_row = 1000,
         .arch = number % 4 == 3 ? 80 : 90,

@@ -72,7 +72,6 @@ void tess_cuda_problem_of(const tess_matrix *A, tess_cuda_problem *problem)
     problem->rows = A->rows;
     problem->cols = A->cols;
     problem->block_rows = A->block_rows;
-    problem->block_cols = A->block_cols;
     problem->blocks = A->blocks;
     problem->vectors = 1;
     problem->row_major = 0;

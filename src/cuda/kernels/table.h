@@ -41,7 +41,7 @@ typedef struct tess_cuda_problem {
     tess_type type;
     int32_t block_height, block_width;
     int64_t rows, cols;
-    int64_t block_rows, block_cols, blocks;
+    int64_t block_rows, blocks;
     int64_t longest_row;  /* in blocks */
     double scattered;     /* share of blocks far from the columns of the rows before, 0..1 */
     double padded;        /* blocks, if 32 successive rows were as long as their longest, over those

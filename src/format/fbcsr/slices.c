@@ -179,7 +179,7 @@ tess_status tess_fbcsr_slices_measure(tess_ctx *ctx, const tess_matrix *A, const
     tess_status status = start(&B, shapes, lanes);
     if (status == TESS_OK) {
         const tess_fbcsr_slices *S = B.S;
-        *out = (tess_fbcsr_size){.slices = S->slices - S->segments, .classes = S->classes};
+        *out = (tess_fbcsr_size){.classes = S->classes};
         out->bytes = S->value_count * (int64_t)tess_type_size(S->type) + S->column_count * 4 +
                      S->slices * S->head * 4 + S->piece_count * TESS_FBCSR_PIECE * 4 +
                      (S->targets ? S->places * 4 : 0);
@@ -190,9 +190,7 @@ tess_status tess_fbcsr_slices_measure(tess_ctx *ctx, const tess_matrix *A, const
             for (int c = 0; c < S->classes; c++)
                 runs |= head[TESS_FBCSR_HEAD_STEPS + c] > 0;
             out->with_runs += runs;
-            out->pieces += head[TESS_FBCSR_HEAD_PIECES];
-            if (head[TESS_FBCSR_HEAD_PIECES] > out->most_pieces)
-                out->most_pieces = head[TESS_FBCSR_HEAD_PIECES];
+            out->most_pieces = tess_max(head[TESS_FBCSR_HEAD_PIECES], out->most_pieces);
             out->bytes += runs ? WARP / S->lanes * 4 : 0;
         }
     }

@@ -112,11 +112,10 @@ void tess_fbcsr_slices_destroy(tess_fbcsr_slices *S);
 
 /* The sizes of the slices, without making them. */
 typedef struct tess_fbcsr_size {
-    int64_t bytes;               /* of the arrays a product reads */
-    int64_t slices;              /* without those of segments */
-    int64_t with_runs;           /* slices with runs */
-    int64_t pieces, most_pieces; /* of all slices, and of one */
-    int64_t turns; /* that read x for the runs, 128 bytes each: one word of each bank */
+    int64_t bytes;       /* of the arrays a product reads */
+    int64_t with_runs;   /* slices with runs, without those of segments */
+    int64_t most_pieces; /* of one slice */
+    int64_t turns;       /* that read x for the runs, 128 bytes each: one word of each bank */
     int classes;
 } tess_fbcsr_size;
 

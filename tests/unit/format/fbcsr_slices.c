@@ -210,8 +210,7 @@ static void check_size(tess_ctx *ctx, const tess_matrix *A, const char *text,
     assert_int_equal(tess_fbcsr_create(ctx, A, &options, &F), TESS_OK);
     assert_int_equal(tess_fbcsr_slices_measure(ctx, A, F, &options, S->lanes, &size), TESS_OK);
     tess_fbcsr_destroy(F);
-    assert_int_equal(size.slices, S->slices - S->segments);
-    assert_true(size.with_runs <= size.slices);
+    assert_true(size.with_runs <= S->slices - S->segments);
     bytes += 4.0 * (double)(S->slices * S->head + (S->targets ? S->places : 0)) +
              4.0 * TESS_FBCSR_WARP / S->lanes * (double)size.with_runs;
     assert_true((double)size.bytes == bytes);
