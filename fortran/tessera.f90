@@ -539,6 +539,11 @@ module tessera
       integer(c_int64_t), value :: count
       type(*), intent(in) :: values(*)
     end function
+    integer(c_int) function c_output_check(ctx, path) bind(c, name="tess_output_check")
+      import
+      type(c_ptr), value :: ctx
+      character(kind=c_char), intent(in) :: path(*)
+    end function
     type(c_ptr) function c_inserter_error(inserter) bind(c, name="tess_inserter_error")
       import
       type(c_ptr), value :: inserter
@@ -726,6 +731,12 @@ contains
     integer(c_int64_t), intent(in) :: count
     type(*), intent(in) :: values(*)
     status = c_vector_write(ctx, path//c_null_char, type, count, values)
+  end function
+
+  integer(c_int) function tess_output_check(ctx, path) result(status)
+    type(c_ptr), intent(in) :: ctx
+    character(*), intent(in) :: path
+    status = c_output_check(ctx, path//c_null_char)
   end function
 
   function tess_inserter_error(inserter) result(string)

@@ -355,7 +355,9 @@ TESS_API tess_status tess_matrix_read(tess_ctx *ctx, const char *path, tess_matr
  *   .tess           Tessera's own: any A as it is, checksummed, near the speed of the disk
  *                   (docs/formats.md).
  *   -               Matrix Market to standard output.
- * A failure leaves no partial file, and an old file as it was. */
+ * A regular file is written beside its place and renamed when it is complete: a failure leaves no
+ * partial file, and an old file as it was. A symbolic link stays, and what it leads to is written.
+ * Devices and FIFOs are written in place. A file that may not be written is refused. */
 TESS_API tess_status tess_matrix_write(tess_ctx *ctx, const tess_matrix *A, const char *path);
 /* Writes the lower triangle of A to a Matrix Market file that says "symmetric". Where a_ij differs
  * from a_ji, the call fails with TESS_ERR_MATRIX and the place. An absent entry counts as 0. A
@@ -381,6 +383,14 @@ TESS_API tess_status tess_vector_read(tess_ctx *ctx, const char *path, tess_type
  * an empty file, which tess_vector_read refuses. */
 TESS_API tess_status tess_vector_write(tess_ctx *ctx, const char *path, tess_type type,
                                        int64_t count, const void *values);
+
+/* Whether a file of this name could be written now: for programs to ask before long work. A failure
+ * says why it cannot. */
+TESS_API tess_status tess_output_check(tess_ctx *ctx, const char *path);
+
+/* Writes a program's own text as tess_matrix_write writes its files. */
+TESS_API tess_status tess_output_text(tess_ctx *ctx, const char *path, size_t size,
+                                      const char *text);
 
 /* ---- Generators ---------------------------------------------------------------------------- */
 

@@ -1,21 +1,10 @@
-/* A file being written. Until it is complete it has a temporary name in the same directory, so that
- * a failure leaves neither a partial file nor a damaged old one. "-" is standard output. */
+/* What the writers of matrices and vectors share. */
 #pragma once
 
 #include "core/decimal.h"
+#include "core/output.h"
 
-typedef struct tess_output {
-    tess_ctx *ctx;
-    const char *path;
-    char *temporary; /* NULL: standard output */
-    int fd;
-} tess_output;
-
-tess_status tess_output_open(tess_ctx *ctx, const char *path, tess_output *out);
-tess_status tess_output_write(tess_output *out, const void *bytes, size_t size);
-/* Closes the file. With status = TESS_OK it gets its final name, otherwise it is removed. Returns
- * `status`, or the failure of closing. */
-tess_status tess_output_close(tess_output *out, tess_status status);
+/* ---- output_lines.c ---- */
 
 /* Writes lines first..last-1 of a text at `to` and returns their end. NULL: line *bad cannot be
  * written. Called from several threads at once. */
@@ -29,7 +18,9 @@ typedef char *(*tess_lines_fn)(const void *user, int64_t first, int64_t last, ch
 tess_status tess_output_lines(tess_output *out, bool gzip, int64_t count, size_t line_bytes,
                               tess_lines_fn make, const void *user, int64_t *bad);
 
-/* Writes the banner, comment and sizes of a Matrix Market file (mm_write.c). `kind` is the text of
+/* ---- mm_write.c ---- */
+
+/* Writes the banner, comment and sizes of a Matrix Market file. `kind` is the text of
  * the banner, "coordinate real general"; entries < 0: an array. */
 tess_status tess_mm_write_header(tess_output *out, bool gzip, const char *kind, int64_t rows,
                                  int64_t cols, int64_t entries);

@@ -7,9 +7,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/output.h"
 #include "core/system.h"
-
-enum { PATH_SIZE = 4096 };
 
 /* How long to wait for another writer's lock. A writer takes milliseconds unless it hangs. */
 static const double patience_seconds = 10;
@@ -70,7 +69,7 @@ tess_status tess_kept_read(tess_ctx *ctx, const tess_kept_kind *kind, const char
 /* Locks the directory that `path` is in. Where a file system has no locks, the last writer wins. */
 static tess_status lock(tess_ctx *ctx, const char *path, int *out)
 {
-    char parent[PATH_SIZE];
+    char parent[TESS_PATH_MAX];
     snprintf(parent, sizeof parent, "%s", path);
     char *slash = strrchr(parent, '/');
     snprintf(slash ? slash + 1 : parent, 2, ".");
@@ -91,40 +90,14 @@ static tess_status lock(tess_ctx *ctx, const char *path, int *out)
     return TESS_OK;
 }
 
-/* A file beside `path`, open for writing. */
-static tess_status begin(tess_ctx *ctx, const char *path, char temporary[PATH_SIZE], int *file)
-{
-    if (access(path, W_OK) != 0 && errno != ENOENT)
-        return fail_errno(ctx, path);
-    snprintf(temporary, PATH_SIZE, "%s.XXXXXX", path);
-    *file = mkstemp(temporary);
-    return *file < 0 ? fail_errno(ctx, path) : TESS_OK;
-}
-
 static tess_status write_whole(tess_ctx *ctx, const char *path, const json_t *document)
 {
-    char temporary[PATH_SIZE];
-    int file;
-    TESS_TRY(begin(ctx, path, temporary, &file));
-    bool written = json_dumpfd(document, file, JSON_INDENT(1) | JSON_SORT_KEYS) == 0;
-    written = fchmod(file, 0644) == 0 && written;
-    written = close(file) == 0 && written;
-    if (written && rename(temporary, path) == 0)
-        return TESS_OK;
-    tess_status status = fail_errno(ctx, path);
-    (void)unlink(temporary);
-    return status;
-}
-
-/* Whether a file could be written here. */
-static tess_status try_to_write(tess_ctx *ctx, const char *path)
-{
-    char temporary[PATH_SIZE];
-    int file;
-    TESS_TRY(begin(ctx, path, temporary, &file));
-    (void)close(file);
-    (void)unlink(temporary);
-    return TESS_OK;
+    tess_output out;
+    tess_status status = TESS_OK;
+    TESS_TRY(tess_output_open(ctx, path, &out));
+    if (json_dumpfd(document, out.fd, JSON_INDENT(1) | JSON_SORT_KEYS) != 0)
+        status = fail_errno(ctx, path);
+    return tess_output_close(&out, status);
 }
 
 static tess_status change_locked(tess_ctx *ctx, const tess_kept_kind *kind, const char *path,
@@ -139,7 +112,7 @@ static tess_status change_locked(tess_ctx *ctx, const tess_kept_kind *kind, cons
     if (!document)
         status = tess_fail(ctx, TESS_ERR_MEMORY, "%s: no memory to write it", path);
     else if (!edit)
-        status = try_to_write(ctx, path);
+        status = tess_output_check(ctx, path);
     else
         status = edit(user, document, &changed);
     if (status == TESS_OK && changed)
@@ -152,7 +125,10 @@ tess_status tess_kept_change(tess_ctx *ctx, const tess_kept_kind *kind, const ch
                              tess_kept_edit edit, void *user)
 {
     int directory;
-    if (strlen(path) >= PATH_SIZE - 8)
+    if (strcmp(path, "-") == 0)
+        return tess_fail(ctx, TESS_ERR_ARGUMENT, "standard output is no place for %s: name a file",
+                         kind->name);
+    if (strlen(path) >= TESS_PATH_MAX - 8)
         return tess_fail(ctx, TESS_ERR_IO, "%.80s...: the path is too long", path);
     tess_make_directories(path);
     TESS_TRY(lock(ctx, path, &directory));

@@ -262,7 +262,7 @@ static void running_out_of_memory_leaves_no_file(void **state)
             if (status != TESS_OK)
                 assert_int_equal(files_in_folder(), 0);
         } while (test_sweep_goes_on(&sweep, status));
-        assert_true(sweep.failed >= 4);
+        assert_true(sweep.failed >= 3); /* a .tess file: the sums of three sections */
         unlink(file_path(endings[i]));
     }
     tess_matrix_destroy(A);
