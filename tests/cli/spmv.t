@@ -152,3 +152,28 @@ Several parts multiply in one of several forms, whose results differ by rounding
   $ tessera spmv gen:stencil7:n=3,b=2 --device cpu:1,1 --form shufle
   2> tessera: part 0 of 2: unknown product form 'shufle' (nearest: 'shuffle')
   [2]
+
+Rows that overflow, or that meet NaN or an infinity in A or x, are right when the reference's are neither finite.
+
+  $ awk 'BEGIN { print "%%MatrixMarket matrix coordinate real general\n3 16 48"; for (i = 1; i <= 3; i++) for (j = 1; j <= 16; j++) print i, j, ((i + j) % 3 ? "" : "-") "1.7e308" }' >over.mtx
+  $ tessera spmv over.mtx --device cpu:1 --out y.npy | grep -A 1 '^result'
+  result   correct: largest error 0 of |A||x| (rounding allows 8e-15)
+           3 of y's rows are NaN or infinite, as A and x make them
+  $ awk 'BEGIN { print "%%MatrixMarket matrix coordinate real general\n4 3 5\n1 1 1\n2 2 -1\n3 3 2\n4 3 2\n4 2 -1" }' >meet.mtx
+  $ for device in ref cpu:1; do for block in 1 2; do tessera spmv meet.mtx --x y.npy --device $device --block $block --json | grep -E '"(error|correct)"'; done; done
+    "error": 0.0,
+    "correct": true
+    "error": 0.0,
+    "correct": true
+    "error": 0.0,
+    "correct": true
+    "error": 0.0,
+    "correct": true
+  $ tessera bench over.mtx --device cpu:1 --few --seconds 0.01 --json | grep -oE '"outcome": "(wrong|good)"' | uniq
+  "outcome": "good"
+
+JSON has no NaN, and names of files may be any bytes.
+
+  $ name=$(printf 'b\377\303\244.tess'); tessera convert meet.mtx "$name" --json | head -n 2
+  {
+    "output": "b\\xffä.tess",

@@ -154,14 +154,14 @@ static int print_list(cli_app *app, const bench_args *args, tess_device *device,
     for (int64_t i = 0; i < list.count; i++) {
         const tess_candidate *c = &list.items[i];
         if (array)
-            json_array_append_new(array, json_pack("{s:s, s:s, s:s}", "format", c->format, "kernel",
+            json_array_append_new(array, json_make("{s:s, s:s, s:s}", "format", c->format, "kernel",
                                                    c->kernel, "params", c->params));
         else
             printf("%s %s%s%s\n", *c->format ? c->format : "(chosen)",
                    *c->kernel ? c->kernel : "(chosen)", *c->params ? " " : "", c->params);
     }
     tess_candidates_free(app->ctx, &list);
-    return array ? print_json(app, json_pack("{s:o}", "candidates", array)) : EXIT_DONE;
+    return array ? print_json(app, json_make("{s:o}", "candidates", array)) : EXIT_DONE;
 }
 
 /* ---- The run ---- */

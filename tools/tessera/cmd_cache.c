@@ -22,7 +22,7 @@ static void show(void *user, const tess_cached_kernel *item)
     l->count++;
     l->bytes += (double)item->bytes;
     if (l->list)
-        json_array_append_new(l->list, json_pack("{s:s, s:s, s:I, s:s}", "file", item->file,
+        json_array_append_new(l->list, json_make("{s:s, s:s, s:I, s:s}", "file", item->file,
                                                  "kernel", item->label, "bytes",
                                                  (json_int_t)item->bytes, "state", state));
     else
@@ -37,7 +37,7 @@ static int list_cache(cli_app *app, const cache_args *args)
     listing l = {.app = app, .list = args->common.json ? json_array() : NULL};
     TRY_CALL(app, tess_kernel_cache_list(app->ctx, show, &l));
     if (l.list)
-        return print_json(app, json_pack("{s:s, s:o}", "directory", directory, "kernels", l.list));
+        return print_json(app, json_make("{s:s, s:o}", "directory", directory, "kernels", l.list));
     printf("%d kernel%s, %.1f kB in %s\n", l.count, l.count == 1 ? "" : "s", 1e-3 * l.bytes,
            *directory ? directory : "no directory: neither TESSERA_CACHE nor HOME is set");
     return EXIT_DONE;
@@ -49,7 +49,7 @@ static int warm_cache(cli_app *app, const cache_args *args)
     double start = seconds_now();
     TRY_CALL(app, tess_kernel_cache_warm(app->ctx, (int)args->arch, &compiled));
     if (args->common.json)
-        return print_json(app, json_pack("{s:i}", "compiled", compiled));
+        return print_json(app, json_make("{s:i}", "compiled", compiled));
     printf("%d kernels compiled for sm_%d in %.1f s\n", compiled, (int)args->arch,
            seconds_now() - start);
     return EXIT_DONE;
@@ -60,7 +60,7 @@ static int clear_cache(cli_app *app, const cache_args *args)
     int64_t removed;
     TRY_CALL(app, tess_kernel_cache_clear(app->ctx, &removed));
     if (args->common.json)
-        return print_json(app, json_pack("{s:I}", "removed", (json_int_t)removed));
+        return print_json(app, json_make("{s:I}", "removed", (json_int_t)removed));
     printf("%lld kernel%s removed\n", (long long)removed, removed == 1 ? "" : "s");
     return EXIT_DONE;
 }

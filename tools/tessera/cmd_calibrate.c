@@ -44,7 +44,7 @@ static void add_curves(json_t *curves, const tess_model_part *part)
         if (tess_model_part_get_curve(part, i, sizeof c, &c) == TESS_OK)
             json_array_append_new(
                 curves,
-                json_pack("{s:s, s:i, s:s, s:b, s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "class",
+                json_make("{s:s, s:i, s:s, s:b, s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "class",
                           c.name, "block", (int)c.block, "type", type_name(c.type), "cached",
                           c.cached, "points", c.points, "row_bytes", c.row_bytes, "step_seconds",
                           c.step_seconds, "mu", c.mu, "sigma", c.sigma, "GBps", 1e-9 * c.throughput,
@@ -152,7 +152,7 @@ static int scale(cli_app *app, const calibrate_args *args, tess_device *device, 
     TRY_CALL(app, tess_calibrate_quick(device, *path ? path : NULL, &memory, &cache));
     if (args->common.json)
         return print_json(app,
-                          json_pack("{s:s, s:s, s:f, s:f}", "device", device_info(device).model,
+                          json_make("{s:s, s:s, s:f, s:f}", "device", device_info(device).model,
                                     "file", path, "memory", memory, "cache", cache));
     printf("device  %s\n\nThe model that stands in for it, scaled: %.2f times its throughput from "
            "memory, %.2f times\nin the cache.\n",
@@ -187,8 +187,8 @@ static int run(cli_app *app, void *arguments)
     terminal_clear_progress(app);
     if (exit_status == EXIT_DONE && args->common.json) {
         exit_status =
-            print_json(app, json_pack("{s:s, s:s, s:O}", "device", device_info(device).model,
-                                      "file", path, "curves", curves));
+            print_json(app, json_make("{s:s, s:s, s:o}", "device", device_info(device).model,
+                                      "file", path, "curves", json_incref(curves)));
     } else if (exit_status == EXIT_DONE) {
         if (*path)
             printf("kept in %s\n", path);

@@ -22,7 +22,7 @@ static void report(void *user, const tess_device_entry *entry)
         text += length + 1 + strspn(text + length + 1, " ");
     if (l->list)
         json_array_append_new(l->list,
-                              json_pack("{s:s, s:b, s:s}", "name", entry->name, "available",
+                              json_make("{s:s, s:b, s:s}", "name", entry->name, "available",
                                         entry->available,
                                         entry->available ? "description" : "reason", text));
     else if (entry->available)
@@ -36,7 +36,7 @@ static int run(cli_app *app, void *arguments)
     devices_args *args = arguments;
     listing l = {.app = app, .list = args->common.json ? json_array() : NULL};
     TRY_CALL(app, tess_device_list(app->ctx, report, &l));
-    return l.list ? print_json(app, json_pack("{s:o}", "devices", l.list)) : EXIT_DONE;
+    return l.list ? print_json(app, json_make("{s:o}", "devices", l.list)) : EXIT_DONE;
 }
 
 const cli_command command_devices = {

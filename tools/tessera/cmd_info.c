@@ -1,5 +1,4 @@
 /* tessera info: what is in a matrix, how dense its blocks are, which blocking pays and why. */
-#include <math.h>
 #include "info/info.h"
 #include "info/parts.h"
 
@@ -15,7 +14,7 @@ static json_t *histogram_json(const tess_statistics *rows)
     for (int k = 0; k < TESS_ROW_CLASSES; k++) {
         int64_t from = k > 0 ? (int64_t)1 << (k - 1) : 0, to = k > 0 ? 2 * from - 1 : 0;
         if (rows->histogram[k] > 0)
-            json_array_append_new(list, json_pack("{s:I, s:I, s:I}", "from", (json_int_t)from, "to",
+            json_array_append_new(list, json_make("{s:I, s:I, s:I}", "from", (json_int_t)from, "to",
                                                   (json_int_t)to, "rows",
                                                   (json_int_t)rows->histogram[k]));
     }
@@ -30,7 +29,7 @@ static json_t *blocking_json(const tess_detection *blocks)
     for (int64_t i = 0; i < count; i++) {
         tess_block_candidate none = {.rows = (int32_t)i + 1, .cols = (int32_t)i + 1};
         const tess_block_candidate *c = blocks->count > 0 ? &blocks->candidates[i] : &none;
-        json_array_append_new(list, json_pack("{s:i, s:i, s:i, s:i, s:I, s:f, s:f, s:f, s:f}",
+        json_array_append_new(list, json_make("{s:i, s:i, s:i, s:i, s:I, s:f, s:f, s:f, s:f}",
                                               "rows", c->rows, "cols", c->cols, "row_offset",
                                               c->row_offset, "col_offset", c->col_offset, "blocks",
                                               (json_int_t)c->blocks, "fill", c->fill, "density",
@@ -46,26 +45,25 @@ json_t *info_json(const info_facts *facts)
     const tess_statistics *rows = &facts->rows;
     const tess_block_candidate *r = &facts->blocks->recommended;
     const tess_symmetry *symmetry = &facts->symmetry;
-    json_t *document = json_pack(
+    json_t *document = json_make(
         "{s:s, s:s, s:I, s:I, s:I, s:I, s:b, s:b, s:b, s:o, s:I, s:I}", "input", facts->input,
         "type", type_name(A->type), "rows", (json_int_t)A->rows, "cols", (json_int_t)A->cols, "nnz",
         (json_int_t)A->blocks, "zeros", (json_int_t)(A->blocks - rows->nonzeros), "symmetric",
         info_symmetric(facts), "skew_symmetric", symmetry->skew, "pattern_symmetric",
-        symmetry->pattern, "asymmetry",
-        isfinite(symmetry->asymmetry) ? json_real(symmetry->asymmetry) : json_null(),
-        "missing_diagonal", (json_int_t)symmetry->missing_diagonal, "zero_diagonal",
+        symmetry->pattern, "asymmetry", json_number(symmetry->asymmetry), "missing_diagonal",
+        (json_int_t)symmetry->missing_diagonal, "zero_diagonal",
         (json_int_t)symmetry->zero_diagonal);
     if (!document)
         return NULL;
     json_object_update_new(
         document,
-        json_pack("{s:I, s:I, s:f, s:f, s:I, s:o, s:I, s:I}", "row_min", (json_int_t)rows->row_min,
+        json_make("{s:I, s:I, s:f, s:f, s:I, s:o, s:I, s:I}", "row_min", (json_int_t)rows->row_min,
                   "row_max", (json_int_t)rows->row_max, "row_avg", rows->row_avg, "imbalance",
                   rows->imbalance, "empty_rows", (json_int_t)rows->empty_rows, "row_histogram",
                   histogram_json(rows), "lower_bandwidth", (json_int_t)rows->lower_bandwidth,
                   "upper_bandwidth", (json_int_t)rows->upper_bandwidth));
     json_object_update_new(document,
-                           json_pack("{s:o, s:i, s:{s:i, s:i, s:f, s:f, s:s}}", "blocking",
+                           json_make("{s:o, s:i, s:{s:i, s:i, s:f, s:f, s:s}}", "blocking",
                                      blocking_json(facts->blocks), "natural_block",
                                      facts->blocks->natural_block, "recommended", "rows", r->rows,
                                      "cols", r->cols, "density", r->density, "bytes", r->bytes,
@@ -75,7 +73,7 @@ json_t *info_json(const info_facts *facts)
     json_object_set_new(document, "fbcsr", info_shapes_json(facts));
     const tess_regrouping *g = facts->regrouping;
     json_object_set_new(document, "regrouping",
-                        json_pack("{s:i, s:i, s:I, s:f, s:f, s:s}", "block", g->block, "fields",
+                        json_make("{s:i, s:i, s:I, s:f, s:f, s:s}", "block", g->block, "fields",
                                   g->fields, "blocks", (json_int_t)g->blocks, "density", g->density,
                                   "bytes", g->bytes, "reason", g->reason));
     return document;

@@ -169,7 +169,7 @@ static json_t *kernels_json(const tess_prediction *p, double bytes, const measur
     for (int64_t i = 0; i < p->kernel_count; i++) {
         const tess_predicted_kernel *k = &p->kernels[i];
         json_array_append_new(list,
-                              json_pack("{s:s, s:s, s:s, s:f, s:f, s:f, s:f, s:f, s:f}", "format",
+                              json_make("{s:s, s:s, s:s, s:f, s:f, s:f, s:f, s:f, s:f}", "format",
                                         k->format, "kernel", k->kernel, "params", k->params,
                                         "seconds", k->seconds, "best_seconds", k->best_seconds,
                                         "GBps", k->seconds > 0 ? 1e-9 * bytes / k->seconds : 0.0,
@@ -182,13 +182,13 @@ static json_t *kernels_json(const tess_prediction *p, double bytes, const measur
 static json_t *solve_json(const tess_predicted_solve *s)
 {
     json_t *object =
-        json_pack("{s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "devices", s->devices,
+        json_make("{s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "devices", s->devices,
                   "spmv_seconds", s->spmv, "spmv_best_seconds", s->best_spmv, "dot_seconds", s->dot,
                   "residual_seconds", s->residual, "direction_seconds", s->direction,
                   "communication_seconds", s->communication, "cg_seconds", s->iteration,
                   "cg_best_seconds", s->best_iteration, "flops", s->flops, "speedup", s->speedup);
     json_object_update_new(
-        object, json_pack("{s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "halo_seconds", s->halo,
+        object, json_make("{s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "halo_seconds", s->halo,
                           "sum_seconds", s->sums, "halo_bytes", s->halo_bytes, "messages",
                           s->messages, "direct_seconds", s->direct, "through_host_seconds",
                           s->through_host, "largest", s->largest, "useful_flops", s->useful_flops));
@@ -207,7 +207,7 @@ static int print_document(cli_app *app, const tess_matrix *matrix, const tess_pr
                           const measured *m)
 {
     const tess_matrix_view A = view_of(matrix);
-    return print_json(app, json_pack("{s:s, s:b, s:i, s:f, s:f, s:s, s:o, s:o, s:o, s:i, s:f}",
+    return print_json(app, json_make("{s:s, s:b, s:i, s:f, s:f, s:s, s:o, s:o, s:o, s:i, s:f}",
                                      "model", p->model, "stand_in", p->stand_in, "block_height",
                                      (int)A.block_height, "bytes", product_bytes(&A), "density",
                                      p->density, "partition", p->partition, "kernels",

@@ -61,7 +61,7 @@ static int print_result(cli_app *app, const spmv_args *args, const spmv_run *r)
             app,
             with_regrouping(
                 &plan,
-                json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:i, s:i, s:I, s:f, s:f, s:f, s:f, "
+                json_make("{s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:i, s:i, s:I, s:f, s:f, s:f, s:f, "
                           "s:f, s:f, s:b}",
                           "device", device_info(r->device).backend, "format", plan.format, "kernel",
                           plan.kernel, "params", plan.params, "type", type_name(A->type), "rows",
@@ -85,6 +85,9 @@ static int print_result(cli_app *app, const spmv_args *args, const spmv_run *r)
     printf("result   %s%s%s: largest error %.2g of |A||x| (rounding allows %.2g)\n",
            v->good ? green(app) : red(app), v->good ? "correct" : "WRONG", plain(app), v->relative,
            v->bound);
+    if (v->not_finite > 0)
+        printf("         %s of y's rows are NaN or infinite%s\n", text_count(v->not_finite, a),
+               v->good ? ", as A and x make them" : "");
     return EXIT_DONE;
 }
 

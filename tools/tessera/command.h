@@ -180,10 +180,18 @@ int fail_memory(cli_app *app);
         if (try_exit != EXIT_DONE) \
             return try_exit;       \
     } while (0)
-/* Prints a JSON document and drops the reference. NULL reports that there was no memory. */
-int print_json(cli_app *app, json_t *document);
 /* Flushes stdout. If any write to it has failed (disk full, closed pipe), a good run fails. */
 int finish_output(cli_app *app, int exit_status);
+
+/* json.c: an object from "{s:s, s:f, s:{s:i}}" and pairs of a key and a value, as json_pack makes
+ * it: s text, i int, I json_int_t, f number, b boolean, o a value that is taken over. A number that
+ * is NaN or infinite becomes null. A byte of a text that is not UTF-8 becomes \xNN. NULL: no
+ * memory. */
+json_t *json_make(const char *format, ...);
+json_t *json_text(const char *text);
+json_t *json_number(double value);
+/* Prints a JSON document and drops the reference. NULL reports that there was no memory. */
+int print_json(cli_app *app, json_t *document);
 
 /* Numbers for people. Each writes into the caller's buffer and returns it. */
 enum { TEXT_MAX = 40 };
@@ -258,9 +266,10 @@ int output_end(cli_app *app, text_output *output, const char *path, int exit_sta
 
 /* verify.c: how far y is from A x, by the reference backend. */
 typedef struct verdict {
-    double relative; /* the largest |y - ref| / (|A||x|) of a row */
-    double bound;    /* allowed by rounding: 2 (n + 2) eps, n the longest row in scalars */
-    int64_t row;     /* the row of the largest error; -1: all rows agree exactly */
+    double relative;    /* the largest |y - ref| / (|A||x|) of a row */
+    double bound;       /* allowed by rounding: 2 (n + 2) eps, n the longest row in scalars */
+    int64_t row;        /* the row of the largest error; -1: all rows agree exactly */
+    int64_t not_finite; /* rows of y that are NaN or infinite */
     bool good;
 } verdict;
 int verify_spmv(cli_app *app, const tess_matrix *A, const void *x, const void *y, verdict *out);

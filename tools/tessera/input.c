@@ -198,7 +198,7 @@ json_t *with_regrouping(const tess_plan_info *plan, json_t *object)
 {
     if (object && *plan->regrouping)
         json_object_set_new(object, "regrouped",
-                            json_pack("{s:i, s:f, s:f, s:s}", "block", plan->regrouped_block,
+                            json_make("{s:i, s:f, s:f, s:s}", "block", plan->regrouped_block,
                                       "permuted_bytes", plan->permuted_bytes, "moves", plan->moves,
                                       "reason", plan->regrouping));
     return object;

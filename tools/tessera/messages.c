@@ -1,4 +1,4 @@
-/* Failures in one sentence, JSON, and numbers as people read them. */
+/* Failures in one sentence, and numbers as people read them. */
 #include <errno.h>
 #include <math.h>
 #include <stdarg.h>
@@ -31,17 +31,6 @@ int fail_status(cli_app *app, tess_status status)
 int fail_memory(cli_app *app)
 {
     return fail(app, EXIT_FAILED, "out of memory: take a smaller problem, or --type f32");
-}
-
-int print_json(cli_app *app, json_t *document)
-{
-    if (!document)
-        return fail(app, EXIT_FAILED, "no memory for the JSON output");
-    /* 12 digits: enough for every measurement, without the noise of 0.30000000000000004. */
-    json_dumpf(document, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(12));
-    fputc('\n', stdout);
-    json_decref(document);
-    return EXIT_DONE;
 }
 
 int finish_output(cli_app *app, int exit_status)

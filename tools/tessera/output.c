@@ -100,7 +100,7 @@ int output_matrix(cli_app *app, const tess_matrix *matrix, const char *path, boo
     stat(path, &file); /* only a file has a size */
     if (json)
         return print_json(app,
-                          json_pack("{s:s, s:s, s:I, s:I, s:i, s:i, s:I, s:I}", "output", path,
+                          json_make("{s:s, s:s, s:I, s:I, s:i, s:i, s:I, s:I}", "output", path,
                                     "type", type_name(A->type), "rows", (json_int_t)A->rows, "cols",
                                     (json_int_t)A->cols, "block_rows", A->block_height,
                                     "block_cols", A->block_width, "blocks", (json_int_t)A->blocks,

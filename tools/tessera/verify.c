@@ -1,11 +1,10 @@
 /* Checks a product against the reference backend, row by row. Rounding in a row of n scalars may
  * change y_i by at most 2 (n + 2) eps (|A||x|)_i, whatever the order of the sum. A complex sum of n
  * products is two real sums of 2 n products. */
-#include <float.h>
-#include <math.h>
 #include <stdlib.h>
 
 #include "command.h"
+#include "row_error.h"
 
 static int64_t longest_row(const tess_matrix_view *A)
 {
@@ -29,9 +28,9 @@ static double row_magnitude(const tess_matrix_view *A, int64_t row, const void *
     double sum = 0;
     for (int64_t k = A->row_offsets[ib]; k < A->row_offsets[ib + 1]; k++)
         for (int64_t j = 0; j < c && A->columns[k] * c + j < A->cols; j++)
-            sum += modulus(get_scalar(A->values, A->type, (k * c + j) * r + i)) *
-                   modulus(get_scalar(x, A->type, A->columns[k] * c + j));
-    return sum;
+            sum = add_magnitude(sum, modulus(get_scalar(A->values, A->type, (k * c + j) * r + i)),
+                                modulus(get_scalar(x, A->type, A->columns[k] * c + j)));
+    return magnitude_in_range(sum, A->type);
 }
 
 static verdict compare(const tess_matrix_view *A, const void *x, const void *y,
@@ -42,18 +41,14 @@ static verdict compare(const tess_matrix_view *A, const void *x, const void *y,
     verdict found = {.row = -1, .bound = 2.0 * (double)(terms + 2) * epsilon};
     for (int64_t i = 0; i < A->rows; i++) {
         const tess_complex got = get_scalar(y, A->type, i), want = get_scalar(expected, A->type, i);
-        double distance = fmax(fabs(got.re - want.re), fabs(got.im - want.im));
-        if (isnan(got.re - want.re) || isnan(got.im - want.im))
-            distance = NAN;
-        if (distance == 0)
+        found.not_finite += !is_finite_scalar(got);
+        if (is_finite_scalar(got) && got.re == want.re && got.im == want.im)
             continue;
-        double relative = distance / row_magnitude(A, i, x);
-        if (!(relative <= found.relative)) { /* also true for NaN */
-            found.relative = relative;
+        const double error = row_error(got, want, row_magnitude(A, i, x));
+        if (error > found.relative) {
+            found.relative = error;
             found.row = i;
         }
-        if (isnan(relative))
-            break;
     }
     found.good = found.relative <= found.bound;
     return found;

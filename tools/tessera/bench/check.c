@@ -4,11 +4,10 @@
  * terms in a sum, eps the spacing of the matrix's type. The measure does not depend on how A is
  * scaled. For complex numbers it takes the moduli; a sum of n products is then two sums of 2 n.
  */
-#include <float.h>
-#include <math.h>
 #include <string.h>
 
 #include "bench.h"
+#include "../row_error.h"
 
 /* Counts the terms of the longest sum: the longest row in scalars, or column for the transpose. */
 static tess_status longest_sum(const tess_matrix *A, bool transpose, int64_t *longest)
@@ -63,8 +62,9 @@ static void add_row_magnitude(const tess_matrix *A, int64_t ib, bool transpose, 
                     continue;
                 int64_t at = (k * A->block_width + j) * A->block_height + i;
                 int64_t in = transpose ? row : col, out = transpose ? col : row;
-                sums[out * stride] +=
-                    modulus(A->values, A->type, at) * modulus(x, A->type, x_start + in * stride);
+                sums[out * stride] =
+                    add_magnitude(sums[out * stride], modulus(A->values, A->type, at),
+                                  modulus(x, A->type, x_start + in * stride));
             }
         }
     }
@@ -143,7 +143,8 @@ static void scale_magnitudes(void *arg, tess_range range)
 {
     const struct scale_magnitudes *job = arg;
     for (int64_t i = range.first; i < range.last; i++)
-        job->made.magnitude[i] *= job->unit;
+        job->made.magnitude[i] =
+            job->unit * magnitude_in_range(job->made.magnitude[i], job->made.type);
 }
 
 tess_status bench_truth_create(const tess_matrix *A, const tess_product *product, const void *x,
@@ -187,12 +188,7 @@ static void compare_scalars(void *arg, tess_range range)
     for (int64_t i = range.first; i < range.last; i++) {
         const tess_complex value = tess_get_complex(job->y, truth->type, i);
         const tess_complex right = tess_get_complex(truth->expected, truth->type, i);
-        double off = fmax(fabs(value.re - right.re), fabs(value.im - right.im));
-        if (off == 0 && isfinite(value.re) && isfinite(value.im))
-            continue;
-        double error = off / truth->magnitude[i];
-        if (!isfinite(value.re) || !isfinite(value.im) || !isfinite(error))
-            error = INFINITY;
+        const double error = row_error(value, right, truth->magnitude[i]);
         worst = tess_max(error, worst);
     }
     tess_raise_double(job->worst, worst);

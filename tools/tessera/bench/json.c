@@ -1,10 +1,11 @@
 /* The document of `tessera bench --json`: the machine, the matrix, one object per kernel. */
 #include "json.h"
+#include "../command.h"
 #include "../machine.h"
 
 static json_t *number_or_null(double value, bool known)
 {
-    return known ? json_real(value) : json_null();
+    return known ? json_number(value) : json_null();
 }
 
 static json_t *machine_json(const tess_device *device, const bench_report *report)
@@ -13,7 +14,7 @@ static json_t *machine_json(const tess_device *device, const bench_report *repor
     machine_look(&here);
     json_t *ceiling = number_or_null(1e-9 * report->ceiling, report->ceiling > 0);
     json_t *most = number_or_null(1e-9 * report->read_most, report->read_most > 0);
-    json_t *machine = json_pack(
+    json_t *machine = json_make(
         "{s:s, s:s, s:s, s:i, s:I, s:s, s:s, s:s, s:o, s:o}", "device", device->description,
         "processor", here.processor, "system", here.system, "threads", device->threads,
         "processors", (json_int_t)here.processors, "compiler", here.compiler, "tessera",
@@ -27,7 +28,7 @@ static json_t *machine_json(const tess_device *device, const bench_report *repor
 
 static json_t *matrix_json(const char *input, const tess_matrix *A, const bench_report *report)
 {
-    return json_pack("{s:s, s:s, s:I, s:I, s:i, s:i, s:I, s:f, s:f}", "input", input, "precision",
+    return json_make("{s:s, s:s, s:I, s:I, s:i, s:i, s:I, s:f, s:f}", "input", input, "precision",
                      tess_type_name(A->type), "rows", (json_int_t)A->rows, "cols",
                      (json_int_t)A->cols, "block_height", A->block_height, "block_width",
                      A->block_width, "blocks", (json_int_t)A->blocks, "bytes", report->bytes,
@@ -41,7 +42,7 @@ static json_t *result_json(const char *device, const tess_matrix *A, const bench
     bool timed = r->outcome == BENCH_GOOD && r->seconds > 0;
     double speed = timed ? report->bytes / r->seconds : 0;
     bool judged = r->outcome == BENCH_GOOD || (r->outcome == BENCH_WRONG && r->error < 1e300);
-    return json_pack(
+    return json_make(
         "{s:s, s:s, s:s, s:s, s:s, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:b, s:s, "
         "s:s, s:b}",
         "device", device, "format", r->candidate.format, "kernel", r->candidate.kernel, "params",
@@ -52,14 +53,14 @@ static json_t *result_json(const char *device, const tess_matrix *A, const bench
         number_or_null(speed / report->ceiling, timed && report->ceiling > 0), "update_seconds",
         number_or_null(r->update_seconds, r->update_seconds > 0), "gflops",
         number_or_null(1e-9 * report->flops / r->seconds, timed), "error",
-        number_or_null(r->error, judged), "peer", r->peer[0] ? json_string(r->peer) : json_null(),
+        number_or_null(r->error, judged), "peer", r->peer[0] ? json_text(r->peer) : json_null(),
         "peer_version", r->version, "default", r->first, "outcome", outcomes[r->outcome], "reason",
         r->reason, "regrouped", r->regrouped);
 }
 
 static json_t *search_json(const bench_search *s)
 {
-    return json_pack("{s:s, s:s, s:s, s:i, s:f, s:i, s:f, s:f, s:f}", "format", s->format, "kernel",
+    return json_make("{s:s, s:s, s:s, s:i, s:f, s:i, s:f, s:f, s:f}", "format", s->format, "kernel",
                      s->kernel, "params", s->params, "spmvs", s->spmvs, "seconds", s->seconds,
                      "again_spmvs", s->again_spmvs, "again_seconds", s->again_seconds, "cg_seconds",
                      s->iteration, "cg_predicted_seconds", s->iteration_predicted);
@@ -72,7 +73,7 @@ json_t *bench_json(const tess_device *device, const tess_matrix *A, const char *
     for (int64_t i = 0; results && i < report->count; i++)
         json_array_append_new(results,
                               result_json(device->backend->name, A, report, &report->results[i]));
-    return json_pack("{s:o, s:o, s:s, s:o, s:o}", "machine", machine_json(device, report), "matrix",
+    return json_make("{s:o, s:o, s:s, s:o, s:o}", "machine", machine_json(device, report), "matrix",
                      matrix_json(input, A, report), "product", product, "results", results,
                      "search", search ? search_json(search) : json_null());
 }

@@ -168,7 +168,7 @@ void info_parts_print(const cli_app *app, const info_parts *p)
 
 static json_t *part_json(const tess_partition_part *part, int32_t block)
 {
-    return json_pack(
+    return json_make(
         "{s:I, s:I, s:I, s:I, s:I, s:i, s:f}", "rows", (json_int_t)part->rows, "blocks",
         (json_int_t)part->blocks, "outside_blocks", (json_int_t)part->outside_blocks, "halo_rows",
         (json_int_t)(part->halo * block), "sent_rows", (json_int_t)(part->sent * block),
@@ -179,13 +179,13 @@ static json_t *kind_json(const info_parts *p, int i)
 {
     const tess_partition *partition = p->kinds[i].partition;
     if (!partition)
-        return json_pack("{s:s, s:b, s:s}", "partition", tess_partition_name(i), "available", 0,
+        return json_make("{s:s, s:b, s:s}", "partition", tess_partition_name(i), "available", 0,
                          "reason", p->kinds[i].reason);
     const info_sums s = sums_of(p, partition);
     json_t *list = json_array();
     for (int r = 0; r < partition->count; r++)
         json_array_append_new(list, part_json(&partition->parts[r], partition->block));
-    return json_pack("{s:s, s:b, s:b, s:f, s:f, s:f, s:I, s:o}", "partition", partition->name,
+    return json_make("{s:s, s:b, s:b, s:f, s:f, s:f, s:I, s:o}", "partition", partition->name,
                      "available", 1, "in_order", partition->in_order, "bytes_most", s.most.bytes,
                      "bytes_one_part", s.one_part, "travels_bytes",
                      (double)s.all.halo * vector_bytes(p), "messages", (json_int_t)s.all.neighbours,
@@ -197,6 +197,6 @@ json_t *info_parts_json(const info_parts *p)
     json_t *list = json_array();
     for (int i = 0; i < p->count; i++)
         json_array_append_new(list, kind_json(p, i));
-    return json_pack("{s:i, s:i, s:o}", "count", p->parts, "block", p->matrix.block_height,
+    return json_make("{s:i, s:i, s:o}", "count", p->parts, "block", p->matrix.block_height,
                      "partitions", list);
 }

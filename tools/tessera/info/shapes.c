@@ -68,7 +68,7 @@ void info_describe_shapes(const info_facts *facts, char *text, size_t size)
 static json_t *shape_json(const info_facts *facts, const tess_shape_candidate *shape,
                           const char *key, const char *name)
 {
-    return json_pack("{s:s, s:I, s:I, s:f, s:f, s:f}", key, name, "blocks",
+    return json_make("{s:s, s:I, s:I, s:f, s:f, s:f}", key, name, "blocks",
                      (json_int_t)shape->blocks, "nonzeros", (json_int_t)shape->nonzeros, "share",
                      share_of(facts, shape), "fill", shape->fill, "bytes", shape->bytes);
 }
@@ -79,11 +79,11 @@ json_t *info_shapes_json(const info_facts *facts)
     const tess_block_candidate *blocks = best_blocks(facts->blocks);
     json_t *list = json_array();
     if (S->count == 0 || !blocks)
-        return json_pack("{s:o}", "shapes", list);
+        return json_make("{s:o}", "shapes", list);
     for (int64_t i = 0; i < S->count; i++)
         json_array_append_new(list,
                               shape_json(facts, &S->candidates[i], "shape", S->candidates[i].name));
-    return json_pack("{s:o, s:o, s:f, s:{s:i, s:i, s:f}}", "shapes", list, "auto",
+    return json_make("{s:o, s:o, s:f, s:{s:i, s:i, s:f}}", "shapes", list, "auto",
                      shape_json(facts, &S->chosen, "shapes", S->shapes), "csr_bytes",
                      facts->shapes->csr_bytes, "best_blocks", "rows", blocks->rows, "cols",
                      blocks->cols, "bytes", blocks->bytes);

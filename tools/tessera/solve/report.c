@@ -95,7 +95,7 @@ json_t *solve_json(const tess_matrix *matrix, const tess_device *device, const s
 {
     const tess_matrix_view view = view_of(matrix), *A = &view;
     const tess_result *r = &report->result;
-    json_t *document = json_pack(
+    json_t *document = json_make(
         "{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:i, s:I, s:s, s:s, s:b, s:I}", "device",
         device_info(device).backend, "format", report->plan.format, "kernel", report->plan.kernel,
         "params", report->plan.params, "solver", report->spec, "rhs", report->rhs, "type",
@@ -122,19 +122,17 @@ json_t *solve_json(const tess_matrix *matrix, const tess_device *device, const s
         {"read_gb_per_s", 1e-9 * report->ceiling},
     };
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
-        /* JSON has no NaN. */
-        json_t *value = isfinite(numbers[i].value) ? json_real(numbers[i].value) : json_null();
-        if (json_object_set_new(document, numbers[i].name, value) != 0) {
+        if (json_object_set_new(document, numbers[i].name, json_number(numbers[i].value)) != 0) {
             json_decref(document);
             return NULL;
         }
     }
     if (tess_solver_describe(report->solver)[0])
         json_object_set_new(document, "preconditioner",
-                            json_string(tess_solver_describe(report->solver)));
+                            json_text(tess_solver_describe(report->solver)));
     json_t *tried = json_array();
     for (int i = 0; tess_solver_attempt(report->solver, i); i++)
-        json_array_append_new(tried, json_string(tess_solver_attempt(report->solver, i)));
+        json_array_append_new(tried, json_text(tess_solver_attempt(report->solver, i)));
     if (json_array_size(tried) > 1)
         json_object_set(document, "tried", tried);
     json_decref(tried);

@@ -137,7 +137,7 @@ static json_t *trials_json(const tuning *t, const tess_search_info *search)
         double bytes = bytes_of(t, &trial);
         json_array_append_new(
             list,
-            json_pack("{s:s, s:s, s:s, s:s, s:f, s:f, s:f, s:f, s:f, s:f, s:s, s:b}", "format",
+            json_make("{s:s, s:s, s:s, s:s, s:f, s:f, s:f, s:f, s:f, s:f, s:s, s:b}", "format",
                       trial.format, "kernel", trial.kernel, "params", trial.params, "state",
                       trial.state, "seconds", trial.seconds, "predicted_seconds",
                       trial.predicted_seconds, "bytes", bytes, "memory_bytes", trial.memory, "GBps",
@@ -152,7 +152,7 @@ static json_t *blockings_json(const tuning *t)
     json_t *list = json_array();
     for (int i = 0; i < t->blocking_count; i++) {
         const blocking_trial *b = &t->blockings[i];
-        json_array_append_new(list, json_pack("{s:i, s:i, s:f, s:f, s:f, s:s}", "rows",
+        json_array_append_new(list, json_make("{s:i, s:i, s:f, s:f, s:f, s:s}", "rows",
                                               (int)b->blocking.rows, "cols", (int)b->blocking.cols,
                                               "fill", b->blocking.fill, "bytes", b->blocking.bytes,
                                               "seconds", b->seconds, "kernel", b->kernel));
@@ -166,7 +166,7 @@ json_t *tune_json(const tuning *t, const char *input)
     const tess_plan_info plan = plan_info(t->plan);
     const tess_matrix_view A = view_of(t->A);
     char class[256];
-    return json_pack(
+    return json_make(
         "{s:s, s:s, s:s, s:i, s:i, s:f, s:f, s:s, s:s, s:s, s:i, s:f, s:I, s:b, s:o, s:o}", "input",
         input, "device", tess_device_description(t->device), "class",
         class_of(t, sizeof class, class), "block_height", (int)A.block_height, "block_width",

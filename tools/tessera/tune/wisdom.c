@@ -16,7 +16,7 @@ static void show(void *user, const tess_wisdom_item *item)
     l->count++;
     if (l->list)
         json_array_append_new(l->list,
-                              json_pack("{s:s, s:s, s:s, s:s, s:f, s:f, s:s, s:b}", "class",
+                              json_make("{s:s, s:s, s:s, s:s, s:f, s:f, s:s, s:b}", "class",
                                         item->name, "format", item->format, "kernel", item->kernel,
                                         "params", item->params, "seconds", item->seconds, "GBps",
                                         speed, "effort", item->effort, "current", item->current));
@@ -35,7 +35,7 @@ int tune_show(cli_app *app, bool json)
     TRY_CALL(app, tess_wisdom_file(app->ctx, sizeof path, path, &enabled));
     TRY_CALL(app, tess_wisdom_list(app->ctx, show, &l));
     if (json)
-        return print_json(app, json_pack("{s:s, s:o}", "file", path, "wisdom", l.list));
+        return print_json(app, json_make("{s:s, s:o}", "file", path, "wisdom", l.list));
     if (l.count > 0)
         printf("%sGB/s: matrix and vectors over time%s\n\n", dim(app), plain(app));
     printf("%lld class%s known%s%s\n", l.count, l.count == 1 ? "" : "es",
