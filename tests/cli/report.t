@@ -43,7 +43,7 @@ A file is written whole or not at all.
   2> tessera: /dev/full: cannot be written: No space left on device; name another file
   [1]
   $ tessera report gen:stencil7:n=4 --no-solve -o - >/dev/full
-  2> tessera: cannot write standard output: an earlier write failed
+  2> tessera: standard output: cannot be written: No space left on device; name a file in the place of -
   [1]
   $ tessera report gen:stencil7:n=4 --json -o -
   2> tessera: report: --json prints to standard output, as --out - does: name a file for one of them

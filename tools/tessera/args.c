@@ -148,6 +148,7 @@ static bool parse_value(cli_app *app, const cli_option *option, const char *valu
         *(bool *)target = true;
         return true;
     case OPTION_TEXT:
+    case OPTION_OUTPUT:
         *(const char **)target = value;
         return *value || needs_value(app, option); /* "": an unset variable of a script */
     case OPTION_INT:
@@ -243,4 +244,22 @@ bool args_parse(cli_app *app, const cli_command *command, int argc, char **argv,
         return false;
     }
     return true;
+}
+
+int args_check_outputs(cli_app *app, const cli_command *command, const void *args)
+{
+    const common_args *common = args;
+    const cli_option *list[OPTIONS_MAX];
+    const size_t count = all_options(command, list);
+    const char *paths[OPTIONS_MAX + 1] = {NULL};
+    for (size_t i = 0; i < count; i++)
+        if (list[i]->kind == OPTION_OUTPUT)
+            paths[i] = *(const char *const *)((const char *)args + list[i]->offset);
+    if (command->output_operand > 0)
+        paths[count] = common->operands[command->output_operand - 1];
+    for (size_t i = 0; i <= count; i++) {
+        output_divert(app, paths[i]);
+        TRY_EXIT(output_check(app, paths[i]));
+    }
+    return EXIT_DONE;
 }

@@ -30,6 +30,7 @@ const cli_command command_convert = {
     .operands = "INPUT OUTPUT",
     .min_operands = 2,
     .max_operands = 2,
+    .output_operand = 2,
     .summary = "write a matrix in another format, blocking or precision",
     .description =
         "Reads a matrix and writes it to a file whose kind its name tells: .mtx and .mtx.gz are "

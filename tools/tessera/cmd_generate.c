@@ -26,7 +26,7 @@ static int run(cli_app *app, void *arguments)
 }
 
 static const cli_option options[] = {
-    {"rhs", OPTION_TEXT, offsetof(generate_args, rhs), "FILE",
+    {"rhs", OPTION_OUTPUT, offsetof(generate_args, rhs), "FILE",
      "write the problem's right-hand side there", 0, 0},
 };
 
@@ -35,6 +35,7 @@ const cli_command command_generate = {
     .operands = "SPEC OUTPUT",
     .min_operands = 2,
     .max_operands = 2,
+    .output_operand = 2,
     .summary = "write a test problem to a file",
     .description =
         "SPEC names a problem and its keys; the same text always gives the same bits. stencil7 "

@@ -303,7 +303,7 @@ static const cli_option options[] = {
      "the devices are parts of one and share its memory, as cuda:0,0 does", 0, 0},
     {"check", OPTION_FLAG, offsetof(predict_args, check), NULL,
      "also run the kernels, and say how far off the predictions are", 0, 0},
-    {"map", OPTION_TEXT, offsetof(predict_args, map), "FILE",
+    {"map", OPTION_OUTPUT, offsetof(predict_args, map), "FILE",
      "draw CG's GFLOP/s and speed-up for blocks like these (svg)", 0, 0},
 };
 

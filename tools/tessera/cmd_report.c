@@ -99,7 +99,7 @@ static int print_document(cli_app *app, const report_args *args, const report_ru
     const char *input = args->solver.common.operands[0];
     json_t *solve = r->facts.solve ? solve_json(r->solve.matrix, r->solve.device, &r->solve.report)
                                    : json_null();
-    return print_json(app, json_pack("{s:s, s:o, s:o, s:o}", "output", args->out, "info",
+    return print_json(app, json_make("{s:s, s:o, s:o, s:o}", "output", args->out, "info",
                                      info_json(&r->info.facts), "tune", tune_json(&r->plan, input),
                                      "solve", solve));
 }
@@ -117,10 +117,7 @@ static int run(cli_app *app, void *arguments)
         return fail(app, EXIT_USAGE,
                     "report: --json prints to standard output, as --out - does: "
                     "name a file for one of them");
-    int exit_status = to_stdout ? EXIT_DONE : output_check(app, args->out);
-    if (exit_status != EXIT_DONE)
-        return exit_status;
-    exit_status = gather(app, args, &r);
+    int exit_status = gather(app, args, &r);
     if (exit_status == EXIT_DONE) {
         output_begin(&output);
         if (output.file)
@@ -140,7 +137,7 @@ static int run(cli_app *app, void *arguments)
 }
 
 static const cli_option options[] = {
-    {"out", OPTION_TEXT, offsetof(report_args, out), "FILE",
+    {"out", OPTION_OUTPUT, offsetof(report_args, out), "FILE",
      "write the page to FILE, - to standard output (also -o)", 0, 0},
     {"no-solve", OPTION_FLAG, offsetof(report_args, no_solve), NULL, "solve nothing", 0, 0},
 };

@@ -22,17 +22,12 @@ static int run(cli_app *app, void *arguments)
 {
     solve_args *args = arguments;
     solve_run r = {0};
-    output_divert(app, args->out);
-    int exit_status = output_check(app, args->out);
-    if (exit_status == EXIT_DONE)
-        exit_status = output_check(app, args->history);
-    if (exit_status == EXIT_DONE)
-        exit_status = output_check(app, args->plot);
-    if (exit_status != EXIT_DONE)
-        return exit_status;
+    int exit_status = EXIT_DONE;
     r.matrix = input_system(app, &args->solver.common, args->solver.common.operands[0], &r.b,
                             &exit_status);
     if (r.matrix)
+        exit_status = output_check_vector(app, view_of(r.matrix).type, args->out);
+    if (r.matrix && exit_status == EXIT_DONE)
         r.device = open_device_for(app, &args->solver.common, r.matrix, &exit_status);
     if (r.device)
         exit_status = create_plan(app, &args->solver.common, r.matrix, r.device, &r.plan);
@@ -65,11 +60,11 @@ static int run(cli_app *app, void *arguments)
 }
 
 static const cli_option options[] = {
-    {"out", OPTION_TEXT, offsetof(solve_args, out), "FILE",
+    {"out", OPTION_OUTPUT, offsetof(solve_args, out), "FILE",
      "write x to FILE (.mtx, .npy, else text; -: standard output)", 0, 0},
-    {"history", OPTION_TEXT, offsetof(solve_args, history), "FILE",
+    {"history", OPTION_OUTPUT, offsetof(solve_args, history), "FILE",
      "write |r|/|b| by iteration to FILE (csv)", 0, 0},
-    {"plot", OPTION_TEXT, offsetof(solve_args, plot), "FILE",
+    {"plot", OPTION_OUTPUT, offsetof(solve_args, plot), "FILE",
      "draw |r|/|b| by iteration in FILE (svg)", 0, 0},
 };
 

@@ -96,9 +96,10 @@ static int run(cli_app *app, void *arguments)
     spmv_args *args = arguments;
     spmv_run r = {0};
     int exit_status = EXIT_DONE;
-    output_divert(app, args->out);
     r.matrix = input_matrix(app, &args->common, args->common.operands[0], &exit_status);
     if (r.matrix)
+        exit_status = output_check_vector(app, view_of(r.matrix).type, args->out);
+    if (r.matrix && exit_status == EXIT_DONE)
         r.device = open_device_for(app, &args->common, r.matrix, &exit_status);
     if (r.device) {
         exit_status = multiply(app, args, &r);
@@ -127,7 +128,7 @@ static int run(cli_app *app, void *arguments)
 
 static const cli_option options[] = {
     {"x", OPTION_TEXT, offsetof(spmv_args, x), "FILE", "take x from FILE", 0, 0},
-    {"out", OPTION_TEXT, offsetof(spmv_args, out), "FILE",
+    {"out", OPTION_OUTPUT, offsetof(spmv_args, out), "FILE",
      "write y to FILE (.mtx, .npy, else text; -: standard output)", 0, 0},
     {"repeat", OPTION_INT, offsetof(spmv_args, repeat), "N",
      "multiply N times, report the fastest (default 20)", 1, 1000000},

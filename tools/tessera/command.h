@@ -29,12 +29,13 @@ enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 /* ---- Options ---- */
 
 typedef enum option_kind {
-    OPTION_FLAG, /* bool: --json */
-    OPTION_TEXT, /* const char *: --out FILE */
-    OPTION_INT,  /* int64_t in min..max: --threads 4 */
-    OPTION_REAL, /* double in min..max: --seconds 0.5 */
-    OPTION_TYPE, /* type_choice: --type f32 */
-    OPTION_BLOCK /* block_choice: --block 3, 2x4, auto */
+    OPTION_FLAG,   /* bool: --json */
+    OPTION_TEXT,   /* const char *: --rhs FILE */
+    OPTION_OUTPUT, /* const char *: --out FILE, checked before the command runs; "-": stdout */
+    OPTION_INT,    /* int64_t in min..max: --threads 4 */
+    OPTION_REAL,   /* double in min..max: --seconds 0.5 */
+    OPTION_TYPE,   /* type_choice: --type f32 */
+    OPTION_BLOCK   /* block_choice: --block 3, 2x4, auto */
 } option_kind;
 
 typedef struct cli_option {
@@ -91,6 +92,7 @@ typedef struct cli_command {
     const char *name;
     const char *operands; /* "INPUT [OUTPUT]" */
     int min_operands, max_operands;
+    int output_operand;      /* the number of the operand that is a file to write; 0: none */
     const char *summary;     /* one line, no full stop */
     const char *description; /* sentences; a blank line separates paragraphs */
     const char *examples;    /* command lines, each on a line of its own */
@@ -127,6 +129,9 @@ struct cli_app {
 /* args.c: parses argv[0..argc-1], the words after the subcommand's name, into args (cleared first).
  * Prints one sentence and returns false on bad usage. */
 bool args_parse(cli_app *app, const cli_command *command, int argc, char **argv, void *args);
+/* Tries whether all files that the command is to write can be written. If one is standard output,
+ * reports go to stderr from here on. Returns the exit status. */
+int args_check_outputs(cli_app *app, const cli_command *command, const void *args);
 /* The options of USES_SOLVER. Their targets are in solve/run.h. */
 extern const cli_option solver_options[];
 extern const size_t solver_option_count;
@@ -239,8 +244,10 @@ tess_plan_info plan_info(const tess_plan *plan);
 json_t *with_regrouping(const tess_plan_info *plan, json_t *object);
 
 /* output.c: returns EXIT_DONE when a file of this name can be written, or path is NULL. Otherwise
- * prints a message and returns the exit status. For commands to call before long work. */
+ * prints a message and returns the exit status. */
 int output_check(cli_app *app, const char *path);
+/* The same of a vector of this type, which not every kind of file holds. */
+int output_check_vector(cli_app *app, tess_type type, const char *path);
 /* If the data go to standard output (path "-"), reports go to stderr from here on. */
 void output_divert(cli_app *app, const char *path);
 
@@ -252,8 +259,7 @@ int output_vector(cli_app *app, tess_type type, int64_t count, const void *value
 /* "45 000 x 45 000, 372 100 blocks of 3 x 3, f64", no newline. */
 void print_matrix_line(const tess_matrix *A);
 
-/* output_text.c: a text that is made in memory and then written; "-" is stdout. A file is written
- * whole or not at all. A path that cannot be replaced (a pipe, a device) is written in place. */
+/* A text that is made in memory and then written; "-" is stdout. */
 typedef struct text_output {
     FILE *file; /* where to write; NULL: no memory */
     char *text;

@@ -167,6 +167,10 @@ static void print_man(void)
            "for standard input, or a generated matrix such as gen:stencil27:n=48,b=3 or\n"
            "gen:elasticity:n=32.\n"
            "Results go to standard output, progress and messages to standard error.\n"
+           "With \\-\\-json a number that is NaN or infinite is null, and a byte of a name that\n"
+           "is not UTF\\-8 is \\exNN.\n"
+           "An output FILE is replaced when the new one is complete. A symbolic link stays;\n"
+           "devices and FIFOs are written in place.\n"
            ".SH COMMANDS\n",
            tess_version());
     for (size_t i = 0; i < command_count; i++)

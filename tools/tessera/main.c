@@ -56,7 +56,10 @@ static int run_command(cli_app *app, const cli_command *command, int argc, char 
             app->verbose = args->verbose;
             app->notes = wisdom_named();
             tess_status status = tess_ctx_create(&options, &app->ctx);
-            exit_status = status == TESS_OK ? command->run(app, args) : fail_status(app, status);
+            exit_status = status == TESS_OK ? args_check_outputs(app, command, args)
+                                            : fail_status(app, status);
+            if (exit_status == EXIT_DONE)
+                exit_status = command->run(app, args);
             terminal_clear_progress(app);
             tess_ctx_destroy(app->ctx);
             app->ctx = NULL;

@@ -1,12 +1,10 @@
-/* Matrices and vectors into files, and the line that says so. */
-#include <errno.h>
+/* Matrices, vectors and texts into files, and the line that says so. */
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "command.h"
-
-static const char another_file[] = "make its directory, or name another file";
 
 void print_matrix_line(const tess_matrix *matrix)
 {
@@ -32,8 +30,11 @@ static int write_failed(cli_app *app, tess_status status, const char *path)
 {
     if (status != TESS_ERR_IO)
         return fail_status(app, status);
+    struct stat file;
     return fail(app, EXIT_FAILED, "%s; %s", tess_ctx_error(app->ctx),
-                is_standard(path) ? "name a file in the place of -" : another_file);
+                is_standard(path)        ? "name a file in the place of -"
+                : stat(path, &file) == 0 ? "name another file"
+                                         : "make its directory, or name another file");
 }
 
 void output_divert(cli_app *app, const char *path)
@@ -46,45 +47,42 @@ void output_divert(cli_app *app, const char *path)
     app->colour = false;
 }
 
-/* Gives standard output back to the data. */
-static void end_diversion(cli_app *app)
+/* Before data are written: gives standard output back to them, if that is where they go. What was
+ * printed comes first, also where `path` leads to standard output by another name. */
+static void begin_data(cli_app *app, const char *path)
 {
     fflush(stdout);
-    if (app->diverted) {
-        (void)dup2(app->data, STDOUT_FILENO);
-        close(app->data);
-    }
+    if (!is_standard(path) || !app->diverted)
+        return;
+    (void)dup2(app->data, STDOUT_FILENO);
+    close(app->data);
     app->diverted = false;
 }
 
 int output_check(cli_app *app, const char *path)
 {
-    struct stat file;
-    char folder[4096] = ".";
-    if (!path || is_standard(path))
-        return EXIT_DONE;
-    if (stat(path, &file) == 0) {
-        errno = S_ISDIR(file.st_mode) ? EISDIR : 0;
-        return errno == 0 && access(path, W_OK) == 0
-                   ? EXIT_DONE
-                   : fail(app, EXIT_FAILED, "%s: cannot be written: %s; name another file", path,
-                          strerror(errno));
-    }
-    const char *slash = strrchr(path, '/');
-    if (slash && slash - path < (ptrdiff_t)sizeof folder - 1)
-        snprintf(folder, sizeof folder, "%.*s", (int)(slash - path + 1), path);
-    return access(folder, W_OK | X_OK) == 0
-               ? EXIT_DONE
-               : fail(app, EXIT_FAILED, "%s: cannot be created: %s; %s", path, strerror(errno),
-                      another_file);
+    const tess_status status = path ? tess_output_check(app->ctx, path) : TESS_OK;
+    return status == TESS_OK ? EXIT_DONE : write_failed(app, status, path);
+}
+
+int output_check_vector(cli_app *app, tess_type type, const char *path)
+{
+    static const char *const kinds[] = {".mtx", ".mtx.gz", ".npy"};
+    bool holds = !path || !is_complex(type);
+    for (size_t i = 0; !holds && i < sizeof kinds / sizeof *kinds; i++)
+        holds = ends_with(path, kinds[i]);
+    return holds ? EXIT_DONE
+                 : fail(app, EXIT_USAGE,
+                        "%s: text of one number per line cannot hold %s: name a file with .mtx, "
+                        ".mtx.gz or .npy",
+                        path, type_name(type));
 }
 
 int output_matrix(cli_app *app, const tess_matrix *matrix, const char *path, bool symmetric,
                   bool json)
 {
     const tess_matrix_view view = view_of(matrix), *A = &view;
-    if (is_standard(path))
-        end_diversion(app);
+    begin_data(app, path);
     int hermitian = 0;
     tess_status status = TESS_OK;
     if (symmetric && is_complex(A->type))
@@ -97,7 +95,8 @@ int output_matrix(cli_app *app, const tess_matrix *matrix, const char *path, boo
         return write_failed(app, status, path);
     output_divert(app, path);
     struct stat file = {0};
-    stat(path, &file); /* only a file has a size */
+    if (!is_standard(path))
+        stat(path, &file);
     if (json)
         return print_json(app,
                           json_make("{s:s, s:s, s:I, s:I, s:i, s:i, s:I, s:I}", "output", path,
@@ -108,7 +107,7 @@ int output_matrix(cli_app *app, const tess_matrix *matrix, const char *path, boo
     char size[TEXT_MAX];
     printf("%s: ", path);
     print_matrix_line(matrix);
-    if (is_standard(path))
+    if (!S_ISREG(file.st_mode))
         printf("\n");
     else
         printf(", %s on disk\n", text_bytes((double)file.st_size, size));
@@ -117,8 +116,32 @@ int output_matrix(cli_app *app, const tess_matrix *matrix, const char *path, boo
 
 int output_vector(cli_app *app, tess_type type, int64_t count, const void *values, const char *path)
 {
-    if (is_standard(path))
-        end_diversion(app);
-    tess_status status = tess_vector_write(app->ctx, path, type, count, values);
+    begin_data(app, path);
+    const tess_status status = tess_vector_write(app->ctx, path, type, count, values);
+    output_divert(app, path);
     return status == TESS_OK ? EXIT_DONE : write_failed(app, status, path);
+}
+
+/* ---- Texts ---- */
+
+void output_begin(text_output *output)
+{
+    *output = (text_output){0};
+    output->file = open_memstream(&output->text, &output->size);
+}
+
+int output_end(cli_app *app, text_output *output, const char *path, int exit_status)
+{
+    const bool whole = output->file && !ferror(output->file);
+    if ((output->file && fclose(output->file) != 0) || !whole)
+        exit_status = exit_status == EXIT_DONE ? fail_memory(app) : exit_status;
+    if (exit_status == EXIT_DONE) {
+        begin_data(app, path);
+        const tess_status status = tess_output_text(app->ctx, path, output->size, output->text);
+        exit_status = status == TESS_OK ? EXIT_DONE : write_failed(app, status, path);
+        output_divert(app, path);
+    }
+    free(output->text);
+    *output = (text_output){0};
+    return exit_status;
 }
