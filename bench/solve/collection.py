@@ -23,6 +23,8 @@ GENERATED = ["gen:elasticity:n=12", "gen:cdr:n=16,b=4"]
 SHORT = {"ITERATION_LIMIT": "limit", "STAGNATED": "stagnates", "INDEFINITE": "indefinite", "BREAKDOWN": "breakdown",
          "NOT_FINITE": "not finite", "DIVERGED": "diverges", "NO_PIVOT": "no pivot", "CANCELLED": "too slow"}
 
+RANGES = ("ssor", "ilu0", "ic0", "iluk", "ick", "ilut", "amg")  # solve ranges of rows separately: take domains=
+
 
 def told(result):
     if result["solved"]:
@@ -33,7 +35,7 @@ def told(result):
 
 def run(options, method, names):
     """One method with all preconditioners on these matrices, in one process."""
-    specs = ["%s:pc=%s,domains=1,max=20000" % (method, pc) for pc in options.pcs]
+    specs = ["%s:pc=%s%s,max=20000" % (method, pc, ",domains=1" if pc in RANGES else "") for pc in options.pcs]
     files = [os.path.join(options.matrices, name + ".mtx.gz") for name in names]
     command = [options.program, options.device, str(options.seconds)] + specs + ["--"] + files
     with tempfile.TemporaryFile("w+") as lines:

@@ -231,6 +231,7 @@ static tess_status set_value(tess_ctx *ctx, const char *what, const tess_option 
 tess_status tess_options_parse(tess_ctx *ctx, const char *what, const char *text,
                                const tess_option *table, size_t count)
 {
+    uint64_t seen = 0; /* bit i: key i of the first 64 */
     if (!text || !*text)
         return TESS_OK;
     for (bool more = true; more;) {
@@ -258,6 +259,11 @@ tess_status tess_options_parse(tess_ctx *ctx, const char *what, const char *text
         if (!value && option->kind != TESS_OPTION_BOOL)
             return tess_fail(ctx, TESS_ERR_OPTION, "%s: key '%s' needs a value: %s=...", what, word,
                              word);
+        const ptrdiff_t at = option - table;
+        if (at < 64 && seen >> at & 1)
+            return tess_fail(ctx, TESS_ERR_OPTION, "%s: key '%s' is given twice: leave one out",
+                             what, word);
+        seen |= at < 64 ? (uint64_t)1 << at : 0;
         TESS_TRY(set_value(ctx, what, option, value ? value : "1"));
     }
     return TESS_OK;

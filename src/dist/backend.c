@@ -237,6 +237,7 @@ static tess_status make_plans(tess_part_plan *p, tess_device *device,
                          "regroup: a part's numbering is that of its partition: use "
                          "TESS_REGROUP_OFF");
     own.regroup = TESS_REGROUP_OFF;
+    own.form = NULL; /* is of the parts together */
     TESS_TRY(tess_plan_create(part->ctx, part->own, device, &own, &p->own));
     if (part->outside->blocks == 0)
         return TESS_OK;

@@ -90,6 +90,7 @@ tess_status tess_form_local_fill(tess_part_plan *p, const tess_form_rows *from, 
         return tess_part_renew(local->plan, fresh, &local->fresh);
     tess_plan_options plain = *options;
     plain.regroup = TESS_REGROUP_OFF; /* a part's numbering is that of its partition */
+    plain.form = NULL;                /* is of the parts together */
     return tess_plan_create(p->part->ctx, local->matrix, device, &plain, &local->plan);
 }
 

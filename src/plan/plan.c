@@ -27,7 +27,8 @@ tess_status tess_plan_prepare(tess_ctx *ctx, const tess_matrix *A, tess_device *
     return TESS_OK;
 }
 
-static tess_status check_options(tess_ctx *ctx, const tess_plan_options *options)
+static tess_status check_options(tess_ctx *ctx, const tess_device *device,
+                                 const tess_plan_options *options)
 {
     if (options->effort != TESS_EFFORT_MEASURE && options->effort != TESS_EFFORT_ESTIMATE &&
         options->effort != TESS_EFFORT_EXHAUSTIVE)
@@ -41,6 +42,11 @@ static tess_status check_options(tess_ctx *ctx, const tess_plan_options *options
                          "regroup %d is none of TESS_REGROUP_AUTO, TESS_REGROUP_ON, "
                          "TESS_REGROUP_OFF",
                          (int)options->regroup);
+    if (options->form && !device->backend->each_part)
+        return tess_fail(ctx, TESS_ERR_OPTION,
+                         "form '%s' says how several parts multiply, and device '%s' is one: leave "
+                         "form out, or take several, as in cpu:2,2",
+                         options->form, device->backend->name);
     return TESS_OK;
 }
 
@@ -66,7 +72,7 @@ static tess_status create(tess_ctx *ctx, const tess_matrix *A, tess_device *devi
         return tess_null_argument(ctx, "tess_plan_create");
     tess_plan *plan;
     TESS_TRY(TESS_TAKE_OPTIONS(ctx, tess_plan_options, given, &taken));
-    TESS_TRY(check_options(ctx, options));
+    TESS_TRY(check_options(ctx, device, options));
     TESS_TRY(tess_device_takes(device, A));
     const bool asked = options->regroup == TESS_REGROUP_ON && !shares_layouts;
     if (!asked)

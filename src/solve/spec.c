@@ -102,11 +102,6 @@ static bool is_flexible(int i)
     return tess_methods[i]->flexible;
 }
 
-static bool exchanges_columns(int i)
-{
-    return tess_pcs[i]->exchanges_columns;
-}
-
 static const char *const side_names[] = {"default", "right", "left", NULL};
 enum { SIDE_DEFAULT, SIDE_RIGHT, SIDE_LEFT };
 
@@ -135,13 +130,46 @@ static tess_status refuse_change(tess_ctx *ctx, const tess_solve_options *option
                      options->method->name, options->left ? " with side=left" : "", names);
 }
 
-static tess_status refuse_pivot(tess_ctx *ctx, const tess_solve_options *options)
+/* Whether "key,key" has this key. */
+static bool has_key(const char *keys, const char *key, size_t length)
 {
-    char names[TESS_NAMES_MAX];
-    tess_name_those(names, sizeof names, tess_solve_pc_name, exchanges_columns);
-    return tess_fail(ctx, TESS_ERR_OPTION,
-                     "pivot=%g is for pc=%s, not pc=%s: choose pc=%s, or leave pivot out",
-                     options->pc.pivot, names, options->pc.ops->name, names);
+    while (keys && *keys) {
+        const size_t here = strcspn(keys, ",");
+        if (here == length && strncmp(keys, key, length) == 0)
+            return true;
+        keys += here + (keys[here] == ',');
+    }
+    return false;
+}
+
+/* Names the methods and preconditioners that take a key which not all take; "": all take it. */
+static void name_takers(const char *key, size_t length, char *text, size_t size)
+{
+    text[0] = '\0';
+    for (int i = 0; is_method(i); i++)
+        if (has_key(tess_methods[i]->keys, key, length))
+            tess_append(text, size, "%s%s", *text ? ", " : "", tess_methods[i]->name);
+    for (int i = 0; is_pc(i); i++)
+        if (has_key(tess_pcs[i]->keys, key, length))
+            tess_append(text, size, "%spc=%s", *text ? ", " : "", tess_pcs[i]->name);
+}
+
+/* Checks that every key is for the method or for the preconditioner. */
+static tess_status check_keys(tess_ctx *ctx, const char *keys, const tess_solve_options *options)
+{
+    const tess_method *method = options->method;
+    const tess_pc_ops *pc = options->pc.ops;
+    char takers[TESS_NAMES_MAX];
+    while (keys && *keys) {
+        const size_t word = strcspn(keys, ","), length = strcspn(keys, "=,");
+        name_takers(keys, length, takers, sizeof takers);
+        if (*takers && !has_key(method->keys, keys, length) && !has_key(pc->keys, keys, length))
+            return tess_fail(ctx, TESS_ERR_OPTION,
+                             "%s with pc=%s does not take '%.*s', which is for %s: leave it out",
+                             method->name, pc->name, (int)length, keys, takers);
+        keys += word + (keys[word] == ',');
+    }
+    return TESS_OK;
 }
 
 /* Checks that method, preconditioner and arrangement go together. */
@@ -166,7 +194,7 @@ static tess_status check_pc(tess_ctx *ctx, const tess_solve_options *options)
                          pc->symmetric ? "pc=" : "", pc->symmetric ? pc->name : method->name,
                          pc->takes_modes ? "the diagonal and the modes of A"
                                          : "a symmetric matrix");
-    return options->pc.pivot > 0 && !pc->exchanges_columns ? refuse_pivot(ctx, options) : TESS_OK;
+    return TESS_OK;
 }
 
 /* Parses "auto:key=value,...": the few options that auto does not find by trying. */
@@ -184,7 +212,7 @@ static tess_status parse_auto(tess_ctx *ctx, const char *text, tess_solve_option
         {"atol", TESS_OPTION_DOUBLE, &read.atol, 0, HUGE_VAL, NULL, 0},
         {"max", TESS_OPTION_INT, &read.max, 0, 1e12, NULL, 0},
         {"budget", TESS_OPTION_DOUBLE, &read.budget, 0, 1e9, NULL, 0},
-        {"memory", TESS_OPTION_DOUBLE, &read.memory, 0, 1e6, NULL, 0},
+        {"memory", TESS_OPTION_DOUBLE, &read.memory, 1e-6, 1e6, NULL, 0},
     };
     TESS_TRY(tess_options_parse(ctx, "auto", text, table, sizeof table / sizeof table[0]));
     read.normal = read.tol;
@@ -261,6 +289,7 @@ tess_status tess_solve_options_parse(tess_ctx *ctx, const char *spec, tess_solve
                                     : &tess_pc_none;
     read.pc.flexible = read.method->flexible && !read.left;
     TESS_TRY(check_pc(ctx, &read));
+    TESS_TRY(check_keys(ctx, keys, &read));
     read.pc.transpose = read.method->transpose;
     read.pc.positive = read.method->symmetric;
     read.pc.magnitude = read.method->symmetric && !read.method->positive_definite;

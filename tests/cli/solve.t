@@ -98,7 +98,7 @@ What a solver cannot do is refused with what it could.
   2> tessera: deflate=20 is more than half of restart=30: make one smaller, or the other larger
   [2]
   $ tessera solve swap.mtx --device ref --method cg --options pivot=0.1
-  2> tessera: pivot=0.1 is for pc=ilut, not pc=bjacobi: choose pc=ilut, or leave pivot out
+  2> tessera: cg with pc=bjacobi does not take 'pivot', which is for pc=ilut: leave it out
   [2]
   $ tessera solve swap.mtx --device ref --method cg --options side=left
   2> tessera: cg: side=left: its preconditioner has no side; leave side out, or choose one of bicgstab and gmres
@@ -106,7 +106,7 @@ What a solver cannot do is refused with what it could.
   $ tessera solve gen:cdr:n=3 --device ref --method cg --pc ilut
   2> tessera: cg needs a symmetric preconditioner, which pc=ilut is not: try pc=ick, or gmres
   [2]
-  $ tessera solve gen:elasticity:n=3 --device ref --pc bjacobi --options schedule=colors,tol=1e-3 | grep -c CONVERGED
+  $ tessera solve gen:elasticity:n=3 --device ref --pc ssor --options schedule=colors,tol=1e-3 | grep -c CONVERGED
   1
   $ tessera solve gen:elasticity:n=3 --device ref --pc ilu0 --options schedule=colors,tol=1e-3 | grep -c CONVERGED
   1

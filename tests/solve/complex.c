@@ -64,7 +64,7 @@ static void draw_spec(draw *d)
     snprintf(d->spec, sizeof d->spec, "%s:pc=%s,tol=%s%s%s%s%s", method->name, pc->name,
              d->type == TESS_C64 ? "1e-10" : "1e-5", pc->triangular ? schedule : "",
              below(d->seed, 12, 3) == 0 && !pc->identity ? ",pc_type=f32" : "",
-             left ? ",side=left" : "", below(d->seed, 13, 2) ? ",restart=7" : "");
+             left ? ",side=left" : "", method->keys && below(d->seed, 13, 2) ? ",restart=7" : "");
 }
 
 static draw make_draw(uint64_t seed)

@@ -166,8 +166,9 @@ static void check_method(pair_of_systems *p, const tess_method *method, bool sym
                 !test_takes(tess_random_u64(3, (*number_of)++)) ||
                 !complex_sampled(tess_random_u64(4, *number_of)))
                 continue;
-            snprintf(spec, sizeof spec, "%s:pc=%s,tol=1e-9,restart=8%s%s", method->name, pc->name,
-                     more[side], pc->triangular && *number_of % 3 ? ",schedule=levels" : "");
+            snprintf(spec, sizeof spec, "%s:pc=%s,tol=1e-9%s%s%s", method->name, pc->name,
+                     method->keys ? ",restart=8" : "", more[side],
+                     pc->triangular && *number_of % 3 ? ",schedule=levels" : "");
             check_pair(p, spec);
         }
 }

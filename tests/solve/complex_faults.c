@@ -60,7 +60,8 @@ static void a_singular_diagonal_block_is_named(void **state)
     for (size_t i = 0; i < sizeof pcs / sizeof *pcs; i++) {
         char spec[40];
         tess_solver *solver = NULL;
-        snprintf(spec, sizeof spec, "gmres:pc=%s,domains=13", pcs[i]);
+        const bool ranges = i >= 2 && i <= 4;
+        snprintf(spec, sizeof spec, "gmres:pc=%s%s", pcs[i], ranges ? ",domains=13" : "");
         assert_int_equal(tess_solver_create(s.plan, spec, &solver), TESS_ERR_MATRIX);
         const char *row = i == 0 ? "row 15 " : "block row 5 (rows 15..17)";
         if (!strstr(tess_ctx_error(ctx), row) || !strstr(tess_ctx_error(ctx), "try pc=none"))

@@ -127,7 +127,7 @@ static void a_failed_allocation_is_reported_not_fatal(void **state)
     assert_int_equal(tess_alloc_bytes(ctx, -1, 1, &pointer), TESS_ERR_OVERFLOW);
 }
 
-static void options_take_edge_values_and_the_last_of_two(void **state)
+static void options_take_edge_values_and_each_key_once(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
     int64_t n = 0;
@@ -143,16 +143,17 @@ static void options_take_edge_values_and_the_last_of_two(void **state)
     assert_int_equal(tess_options_parse(ctx, "test", NULL, table, 4), TESS_OK);
     assert_int_equal(tess_options_parse(ctx, "test", "", table, 4), TESS_OK);
     assert_string_equal(path, "untouched");
-    assert_int_equal(tess_options_parse(ctx, "test",
-                                        "path=,fast=off,tol=-.5,n=1,n=-9223372036854775808", table,
-                                        4),
-                     TESS_OK);
+    assert_int_equal(
+        tess_options_parse(ctx, "test", "path=,fast=off,tol=-.5,n=-9223372036854775808", table, 4),
+        TESS_OK);
     assert_string_equal(path, "");
     assert_int_equal(fast, 0);
     assert_true(tol == -0.5);
     assert_true(n == INT64_MIN);
     assert_int_equal(tess_options_parse(ctx, "test", "path=a=b:c", table, 4), TESS_OK);
     assert_string_equal(path, "a=b:c");
+    assert_int_equal(tess_options_parse(ctx, "test", "n=1,fast,n=1", table, 4), TESS_ERR_OPTION);
+    assert_string_equal(tess_ctx_error(ctx), "test: key 'n' is given twice: leave one out");
     assert_int_equal(tess_options_parse(ctx, "test", "x", table, 0), TESS_ERR_OPTION);
     assert_string_equal(tess_ctx_error(ctx), "test: unknown key 'x' (it takes no keys)");
 
@@ -365,7 +366,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(status_codes_are_pinned),
         cmocka_unit_test(options_set_every_kind),
-        cmocka_unit_test(options_take_edge_values_and_the_last_of_two),
+        cmocka_unit_test(options_take_edge_values_and_each_key_once),
         cmocka_unit_test(a_point_is_a_point_in_every_locale),
         cmocka_unit_test(nearest_is_by_edit_distance),
         cmocka_unit_test(suggestions_are_the_nearest_or_all),

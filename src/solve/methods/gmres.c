@@ -182,6 +182,7 @@ static const tess_stop stops[] = {{TESS_STOP_NOT_POSITIVE, NORM, 0},
 const tess_method tess_method_gmres = {
     .name = "gmres",
     .summary = "any A; restart=30 vectors are kept",
+    .keys = "restart",
     .complex = true,
     .sides = TESS_SIDES_BOTH,
     GMRES_FUNCTIONS,
@@ -190,6 +191,7 @@ const tess_method tess_method_gmres = {
 const tess_method tess_method_fgmres = {
     .name = "fgmres",
     .summary = "gmres that also keeps the preconditioned vectors",
+    .keys = "restart",
     .complex = true,
     .flexible = true,
     .sides = TESS_SIDES_RIGHT,
@@ -199,6 +201,7 @@ const tess_method tess_method_fgmres = {
 const tess_method tess_method_dgmres = {
     .name = "dgmres",
     .summary = "gmres that keeps deflate=4 vectors over a restart",
+    .keys = "restart,deflate",
     .flexible = true,
     .deflates = true,
     .sides = TESS_SIDES_RIGHT,

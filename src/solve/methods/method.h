@@ -105,6 +105,8 @@ struct tess_method {
     bool transpose;         /* A^T and M^-T are applied too */
     bool complex;           /* takes complex matrices */
     const tess_pc_ops *pc;  /* the only preconditioner it takes; NULL: any */
+    const char *keys;       /* "restart,deflate": of the options, those that not all methods take;
+                               NULL: none */
     bool deflates;          /* keeps vectors over a restart */
     bool flexible;          /* the preconditioner may change from one iteration to the next */
     tess_sides sides;

@@ -113,6 +113,7 @@ struct tess_pc_ops {
     const char *summary; /* one line for help, no full stop */
 
     /* ---- Traits ---- */
+    const char *keys;       /* "levels,fill": of the options, those that not all take; NULL: none */
     bool identity;          /* M = I: there is nothing to apply */
     bool diagonal;          /* only vector updates and products; the state is a tess_diagonal */
     bool triangular;        /* takes schedule and domains; the state is a tess_triangular */

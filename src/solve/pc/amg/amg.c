@@ -176,6 +176,7 @@ static void destroy(tess_pc *pc)
 const tess_pc_ops tess_pc_amg = {
     .name = "amg",
     .summary = "multigrid by aggregation, one cycle",
+    .keys = "schedule,domains,strength,degree,cycle,smoother,prolongator,bottom",
     .symmetric = true,
     .costly = true,
     .takes_modes = true,

@@ -43,6 +43,7 @@ static tess_status set_up(tess_plan *plan, tess_pc *pc)
 const tess_pc_ops tess_pc_ic0 = {
     .name = "ic0",
     .summary = "incomplete Cholesky factors by blocks, without fill-in",
+    .keys = "schedule,domains",
     TESS_TRIANGULAR_OPS,
     .complex = true,
     .symmetric = true,

@@ -56,6 +56,7 @@ static tess_status set_up(tess_plan *plan, tess_pc *pc)
 const tess_pc_ops tess_pc_ilu0 = {
     .name = "ilu0",
     .summary = "incomplete LU factors by blocks, without fill-in",
+    .keys = "schedule,domains",
     TESS_TRIANGULAR_OPS,
     .complex = true,
     .pivots = TESS_PIVOTS_POSITIVE_IF_ASKED,

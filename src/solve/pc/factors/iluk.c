@@ -26,6 +26,7 @@ static tess_status set_up_ick(tess_plan *plan, tess_pc *pc)
 const tess_pc_ops tess_pc_iluk = {
     .name = "iluk",
     .summary = "incomplete LU factors by blocks, with `levels` levels of fill-in",
+    .keys = "schedule,domains,levels,fill",
     TESS_TRIANGULAR_OPS,
     .complex = true,
     .pivots = TESS_PIVOTS_POSITIVE_IF_ASKED,
@@ -36,6 +37,7 @@ const tess_pc_ops tess_pc_iluk = {
 const tess_pc_ops tess_pc_ick = {
     .name = "ick",
     .summary = "incomplete Cholesky factors by blocks, with `levels` levels of fill-in",
+    .keys = "schedule,domains,levels,fill",
     TESS_TRIANGULAR_OPS,
     .complex = true,
     .symmetric = true,

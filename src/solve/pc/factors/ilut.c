@@ -23,11 +23,11 @@ static tess_status set_up(tess_plan *plan, tess_pc *pc)
 const tess_pc_ops tess_pc_ilut = {
     .name = "ilut",
     .summary = "incomplete LU factors by blocks, which are kept by their size",
+    .keys = "schedule,domains,drop,fill,pivot",
     TESS_TRIANGULAR_OPS,
     .complex = true,
     .ordered = true,
     .unsymmetric = true,
     .replaces_pivots = true,
-    .exchanges_columns = true,
     .set_up = set_up,
 };

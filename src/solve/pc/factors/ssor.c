@@ -31,6 +31,7 @@ static tess_status set_up(tess_plan *plan, tess_pc *pc)
 const tess_pc_ops tess_pc_ssor = {
     .name = "ssor",
     .summary = "symmetric over-relaxation by blocks, with the factor omega",
+    .keys = "schedule,domains,omega",
     TESS_TRIANGULAR_OPS,
     .complex = true,
     .set_up = set_up,
