@@ -76,9 +76,9 @@ static tess_status open_members(tess_parts *parts, const char *name)
         const int length = (int)strcspn(at, ",");
         if (length == 0)
             return tess_fail(parts->ctx, TESS_ERR_ARGUMENT,
-                             "device '%s': part %d has no number: write one between the commas, as "
-                             "in '%.*s0,1'",
-                             name, rank, kind, name);
+                             "device '%s': part %d has no number: write one before and after every "
+                             "comma",
+                             name, rank);
         if (snprintf(one, sizeof one, "%.*s%.*s", kind, name, length, at) >= (int)sizeof one)
             return tess_fail(parts->ctx, TESS_ERR_ARGUMENT, "device '%s': part %d is too long",
                              name, rank);

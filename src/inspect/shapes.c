@@ -55,7 +55,7 @@ static tess_status choose(tess_ctx *ctx, const tess_matrix *csr, tess_shape_dete
     TESS_TRY(tess_fbcsr_create(ctx, csr, NULL, &F));
     for (int s = 0; s < F->splits; s++) {
         const tess_fbcsr_split *split = &F->split[s];
-        tess_append(out->shapes, sizeof out->shapes, "%s%s", s > 0 ? "," : "", split->shape.name);
+        tess_append(out->shapes, sizeof out->shapes, "%s%s", s > 0 ? "/" : "", split->shape.name);
         chosen->blocks += split->blocks;
         chosen->nonzeros += split->nonzeros;
         cells += (double)(split->blocks * tess_shape_cells(&split->shape));

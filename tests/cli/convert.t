@@ -108,7 +108,7 @@ A symmetric matrix is written as one when asked, if it is.
   5 5 9
   $ tessera convert tridiagonal.mtx t.mtx >/dev/null && tessera convert s.mtx u.mtx >/dev/null && cmp t.mtx u.mtx
   $ tessera convert blocks2.mtx s2.mtx --symmetric
-  2> tessera: the matrix is not symmetric: a(0, 4) = 0.5, but a(4, 0) = 0; write it as a general one
+  2> tessera: the matrix is not symmetric: a(1, 5) = 0.5, but a(5, 1) = 0 (counted from 1); write it as a general one
   [2]
   $ tessera convert pattern.mtx s2.mtx --symmetric
   2> tessera: a matrix of 3 x 4 is not symmetric: write it as a general one

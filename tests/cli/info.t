@@ -114,7 +114,7 @@ The report for people.
   advice     store 3 x 3 blocks
   because    3 x 3 blocks are 100.0 % full and move 0.0557 MB in an SpMV, 0.71
              times CSR's 0.0785 MB
-  fbcsr      6x3,3x3 blocks hold 100.0 % of the non-zeros, are 100.0 % full and
+  fbcsr      6x3/3x3 blocks hold 100.0 % of the non-zeros, are 100.0 % full and
              move 0.72 times CSR's bytes, 1.01 times those of 3 x 3 blocks
   cost       a product moves 55.7 kB for 12.6 kflop: 0.23 flop per byte, so memory
              decides its speed

@@ -88,9 +88,9 @@ static tess_status write_text(tess_ctx *ctx, const tess_matrix *A, const char *s
         if (bad >= 0) {
             const tess_complex value = tess_matrix_complex_value(A, bad);
             status = tess_fail(ctx, TESS_ERR_UNSUPPORTED,
-                               "%s: row %lld, column %d: %g cannot be written, Matrix Market has "
-                               "only finite numbers",
-                               path, (long long)row_of(A, bad), (int)A->columns[bad],
+                               "%s: row %lld, column %lld (counted from 1): %g cannot be written, "
+                               "Matrix Market has only finite numbers",
+                               path, (long long)row_of(A, bad) + 1, (long long)A->columns[bad] + 1,
                                isfinite(value.re) ? value.im : value.re);
         }
         status = tess_output_close(&out, status);
@@ -157,10 +157,10 @@ static tess_status not_mirrored(tess_ctx *ctx, const tess_matrix *A, const char 
     snprintf(first, sizeof first, complex ? "%.9g%+.9gi" : "%.9g", value.re, value.im);
     snprintf(second, sizeof second, complex ? "%.9g%+.9gi" : "%.9g", mirror.re, mirror.im);
     return tess_fail(ctx, TESS_ERR_MATRIX,
-                     "the matrix is not %s: a(%lld, %lld) = %s, but a(%lld, %lld) = %s; write it "
-                     "as a general one",
-                     symmetry, (long long)i, (long long)j, first, (long long)j, (long long)i,
-                     second);
+                     "the matrix is not %s: a(%lld, %lld) = %s, but a(%lld, %lld) = %s (counted "
+                     "from 1); write it as a general one",
+                     symmetry, (long long)i + 1, (long long)j + 1, first, (long long)j + 1,
+                     (long long)i + 1, second);
 }
 
 /* Fails at the first entry that differs from its mirror, or with `hermitian` from its mirror's

@@ -32,8 +32,9 @@ tess_status tess_vector_put(tess_ctx *ctx, const char *path, tess_complex value,
     const bool real = isfinite(value.re) && isinf(taken.re);
     if (!real && !(isfinite(value.im) && isinf(taken.im)))
         return TESS_OK;
-    return tess_fail(ctx, TESS_ERR_FORMAT, "%s: element %lld: %g is beyond the range of f32 (%g)",
-                     path, (long long)i, real ? value.re : value.im, (double)FLT_MAX);
+    return tess_fail(ctx, TESS_ERR_FORMAT,
+                     "%s: element %lld (counted from 1): %g is beyond the range of f32 (%g)", path,
+                     (long long)i + 1, real ? value.re : value.im, (double)FLT_MAX);
 }
 
 /* Scatters the numbers into a vector of zeros, converted to `type`. */

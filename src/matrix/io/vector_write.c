@@ -59,9 +59,11 @@ tess_status tess_vector_write(tess_ctx *ctx, const char *path, tess_type type, i
         TESS_THEN(tess_output_lines(&out, gzip, count, LINE_BYTES, make_lines, &lines, &bad));
         if (bad >= 0) {
             const tess_complex value = tess_get_complex(values, type, bad);
-            status = tess_fail(ctx, TESS_ERR_UNSUPPORTED,
-                               "%s: element %lld: %g cannot be written, only finite numbers can",
-                               path, (long long)bad, isfinite(value.re) ? value.im : value.re);
+            status =
+                tess_fail(ctx, TESS_ERR_UNSUPPORTED,
+                          "%s: element %lld (counted from 1): %g cannot be written, only finite "
+                          "numbers can",
+                          path, (long long)bad + 1, isfinite(value.re) ? value.im : value.re);
         }
         status = tess_output_close(&out, status);
     }

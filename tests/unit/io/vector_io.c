@@ -52,7 +52,8 @@ static void what_is_no_vector_is_refused(void **state)
         {"1\n2\nthree\n", ":3: value 'three' is not a number"},
         {"1 2\n", ":1: '2' follows the last of the 1 number of a line"},
         {"1\nnan\n", ":2: value 'nan' is not a finite number"},
-        {"1\n1e39\n", ": element 1: 1e+39 is beyond the range of f32 (3.40282e+38)"},
+        {"1\n1e39\n",
+         ": element 2 (counted from 1): 1e+39 is beyond the range of f32 (3.40282e+38)"},
     };
     const char *path = file_path("x");
     int64_t live = test_live(state);
