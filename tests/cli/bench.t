@@ -63,7 +63,7 @@ The reference backend has one kernel and no ceiling of its own; times are the on
         "error": 0.0,
         "outcome": "good",
   $ tessera bench gen:stencil7:n=3 --device ref --list
-  (chosen) (chosen)
+  (what a plan chooses)
 
 Mistakes.
 
@@ -83,7 +83,7 @@ Mistakes.
   2> tessera: --seconds: -1 is outside 0..86400
   [2]
   $ tessera bench gen:stencil7:n=3 --device ref --cg
-  2> tessera: --cg is of use with --search only: add --search
+  2> tessera: bench: --cg does nothing without --search
   [2]
   $ tessera bench gen:stencil7:n=3 --device ref --peers --type f32
   2> tessera: the peers take f64 matrices of whole blocks only, and this is f32 81 x 81 in blocks of 3 x 3: leave out --peers, or choose --type and --block

@@ -162,5 +162,35 @@ A named format or kernel runs in every product, or is refused.
   2> tessera: device 'cpu' has no format 'nosuch' (one of: bsr, symmetric, fbcsr)
   [2]
   $ tessera solve gen:stencil27:n=6,b=3 --method cg --params C=3
-  2> tessera: device 'cpu': kernels take no parameters, got 'C=3': leave them out
+  2> tessera: solve: --params does nothing without --kernel or --format
+  [2]
+
+What was printed as the solver is typed back with --solver.
+
+  $ tessera solve gen:cdr:n=5,b=2 --device ref --method gmres --pc ilu0 --options restart=9 --tol 1e-6 --json | grep '"solver"'
+    "solver": "gmres:pc=ilu0,tol=1e-06,restart=9",
+  $ tessera solve gen:cdr:n=5,b=2 --device ref --solver gmres:pc=ilu0,tol=1e-06,restart=9 --json | grep -E '"(solver|reason)"'
+    "solver": "gmres:pc=ilu0,tol=1e-06,restart=9",
+    "reason": "CONVERGED",
+  $ tessera solve gen:cdr:n=5,b=2 --device ref --solver "$(tessera solve gen:cdr:n=5,b=2 --device ref --json | grep -oP '"solver": "\K[^"]*')" --json | grep -c CONVERGED
+  1
+  $ tessera report gen:cdr:n=5,b=2 --device ref --solver bicgstab:pc=jacobi -o r.html --json | grep '"solver"'
+      "solver": "bicgstab:pc=jacobi",
+  $ tessera solve gen:cdr:n=5,b=2 --device ref --solver cg --pc ilu0
+  2> tessera: solve: --pc does nothing with --solver: leave one out
+  [2]
+  $ tessera solve gen:cdr:n=5,b=2 --device ref --solver cgg
+  2> tessera: unknown method 'cgg' (nearest: 'cg')
+  [2]
+
+Coordinates and modes of the wrong size.
+
+  $ tessera solve gen:elasticity:n=3 --device ref --method cg --pc amg --coordinates x6.mtx
+  2> tessera: --coordinates: x6.mtx has 6 numbers, and 48 block rows of 3 need 144: 3 numbers a block row, one block row after the other
+  [2]
+  $ tessera solve gen:elasticity:n=3 --device ref --method cg --pc amg --modes x6.mtx
+  2> tessera: --modes: x6.mtx has 6 numbers, which are not columns of the matrix's 144 rows: a mode has one number a row
+  [2]
+  $ tessera solve gen:elasticity:n=3 --device ref --method cg --pc amg --modes missing.npy
+  2> tessera: missing.npy: No such file or directory; name a file of one vector: .mtx, .npy or text
   [2]

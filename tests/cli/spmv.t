@@ -65,10 +65,10 @@ Blocks that the scalars have are used inside a plan. Groups that follow each oth
       "permuted_bytes": 0.0,
       "moves": 0.0,
   $ tessera spmv gen:stencil7:n=4,b=1 --device ref --regroup on
-  2> tessera: regroup: no order of the unknowns was found that makes blocks which pay: leave TESS_REGROUP_ON out, and a plan takes A as it is
+  2> tessera: regroup: no order of the unknowns was found that makes blocks which pay: leave --regroup on out, and a plan takes A as it is
   [2]
   $ tessera spmv gen:random:rows=30,cols=20 --device ref --regroup on
-  2> tessera: regroup: 30 x 20: one order of rows and columns needs a square matrix: use TESS_REGROUP_OFF
+  2> tessera: regroup: 30 x 20: one order of rows and columns needs a square matrix: use --regroup off
   [2]
   $ tessera spmv gen:stencil7:n=4 --regroup perhaps
   2> tessera: --regroup 'perhaps' is none of auto, on, off

@@ -170,7 +170,7 @@ A prediction needs no run; a machine that was never calibrated gets a similar on
   2> tessera: --classes: nothing was measured of 'none' on this device; without --classes all are measured, and named
   [2]
   $ tessera calibrate --quick --blocks 3 --device cpu:1
-  2> tessera: --quick measures no single part: leave out --blocks and --classes
+  2> tessera: calibrate: --blocks does nothing with --quick: leave one out
   [2]
   $ tessera calibrate --quick --device ref
   2> tessera: no model stands in for device 'ref': `tessera calibrate` makes one where it can be measured

@@ -82,4 +82,70 @@ Output that cannot be written is a failure.
   2> tessera: cannot write standard output: Bad file descriptor
   [1]
   $ (sleep 0.2; tessera --version) | true
-  2> tessera: cannot write standard output: Broken pipe
+
+An option that would do nothing is refused, not ignored.
+
+  $ for option in '--link 300' '--sync 3' '--latency 1' '--partition cyclic' --shared; do tessera predict gen:stencil7:n=4,b=2 $option; done
+  2> tessera: predict: --link does nothing without --devices or --map
+  2> tessera: predict: --sync does nothing without --devices or --map
+  2> tessera: predict: --latency does nothing without --devices or --map
+  2> tessera: predict: --partition does nothing without --devices or --map
+  2> tessera: predict: --shared does nothing without --devices or --map
+  [2]
+  $ tessera report gen:stencil7:n=4,b=2 -o r.html --no-solve --pc ilu0
+  2> tessera: report: --pc does nothing with --no-solve: leave one out
+  [2]
+  $ tessera bench gen:stencil7:n=4,b=2 --few --all
+  2> tessera: bench: --few does nothing with --all: leave one out
+  [2]
+  $ tessera bench gen:stencil7:n=4,b=2 --cg
+  2> tessera: bench: --cg does nothing without --search
+  [2]
+  $ tessera bench gen:stencil7:n=4,b=2 --list --peers
+  2> tessera: bench: --peers does nothing with --list: leave one out
+  [2]
+  $ tessera tune --show --effort measure
+  2> tessera: tune: --effort does nothing with --show: leave one out
+  [2]
+  $ tessera calibrate --quick --blocks 3
+  2> tessera: calibrate: --blocks does nothing with --quick: leave one out
+  [2]
+  $ tessera spmv gen:stencil7:n=4,b=2 --params depth=4
+  2> tessera: spmv: --params does nothing without --kernel or --format
+  [2]
+  $ tessera spmv gen:stencil7:n=4,b=2 --explain --json
+  2> tessera: spmv: --explain does nothing with --json: leave one out
+  [2]
+  $ tessera spmv gen:stencil7:n=4,b=2 --device cpu:2 --form whole
+  2> tessera: form 'whole' says how several parts multiply, and device 'cpu' is one: leave form out, or take several, as in cpu:2,2
+  [2]
+  $ tessera solve gen:stencil7:n=4,b=2 --form whole
+  2> tessera: form 'whole' says how several parts multiply, and device 'cpu' is one: leave form out, or take several, as in cpu:2,2
+  [2]
+  $ tessera solve gen:stencil7:n=4,b=2 --tol 1e-3 --options tol=1e-9
+  2> tessera: auto: key 'tol' is given twice: leave one out
+  [2]
+  $ tessera solve gen:stencil7:n=4,b=2 --pc ilu0 --options pc=jacobi
+  2> tessera: cg: key 'pc' is given twice: leave one out
+  [2]
+  $ tessera solve gen:stencil7:n=4,b=2 --max-iterations 9 --method cg --options max=3
+  2> tessera: cg: key 'max' is given twice: leave one out
+  [2]
+  $ tessera solve gen:stencil7:n=4,b=2 --method cg --options restart=9
+  2> tessera: cg with pc=bjacobi does not take 'restart', which is for gmres, fgmres, dgmres: leave it out
+  [2]
+  $ tessera solve gen:stencil7:n=4,b=2 --pc jacobi --options levels=2
+  2> tessera: cg with pc=jacobi does not take 'levels', which is for pc=iluk, pc=ick: leave it out
+  [2]
+  $ tessera solve gen:stencil7:n=4,b=2 --method gmres --pc ilu0 --options pivot=0.1
+  2> tessera: gmres with pc=ilu0 does not take 'pivot', which is for pc=ilut: leave it out
+  [2]
+  $ tessera solve gen:stencil7:n=4,b=2 --method cg --pc jacobi --options schedule=levels
+  2> tessera: cg with pc=jacobi does not take 'schedule', which is for pc=ssor, pc=ilu0, pc=ic0, pc=iluk, pc=ick, pc=ilut, pc=amg: leave it out
+  [2]
+  $ tessera solve gen:stencil7:n=4,b=2 --options memory=0
+  2> tessera: auto: memory=0 is outside 1e-06..1e+06
+  [2]
+  $ tessera spmv gen:stencil7:n=4,n=5
+  2> tessera: gen:stencil7: key 'n' is given twice: leave one out
+  [2]

@@ -180,9 +180,9 @@ static bool unknown_option(cli_app *app, const char *word, const cli_option **li
     return false;
 }
 
-/* Parses the option at argv[*at] and steps over its value. */
+/* Parses the option at argv[*at] and steps over its value. given[i]: option i was there. */
 static bool parse_option(cli_app *app, const cli_option **list, size_t count, int argc, char **argv,
-                         int *at, char *args)
+                         int *at, char *args, bool *given)
 {
     const char *word = argv[*at];
     if (strcmp(word, "-v") == 0)
@@ -208,9 +208,53 @@ static bool parse_option(cli_app *app, const cli_option **list, size_t count, in
                 return needs_value(app, option);
             value = argv[++*at];
         }
+        given[i] = true;
         return parse_value(app, option, value, args);
     }
     return unknown_option(app, word, list, count);
+}
+
+/* The first option of "NAME,NAME" that was given; NULL: none was. */
+static const char *first_given(const char *names, const cli_option **list, size_t count,
+                               const bool *given)
+{
+    for (size_t length; (length = strcspn(names, ",")) > 0;
+         names += length + (names[length] == ',')) {
+        for (size_t i = 0; i < count; i++)
+            if (given[i] && strlen(list[i]->name) == length &&
+                strncmp(names, list[i]->name, length) == 0)
+                return list[i]->name;
+    }
+    return NULL;
+}
+
+/* "--devices or --map" of "devices,map" */
+static const char *with_dashes(const char *names, char *text, size_t size)
+{
+    size_t used = (size_t)snprintf(text, size, "--");
+    for (; *names && used < size; names++)
+        used += (size_t)snprintf(text + used, size - used, *names == ',' ? " or --" : "%c", *names);
+    return text;
+}
+
+/* Whether every option that was given does something beside the others. */
+static bool check_rules(cli_app *app, const cli_option **list, size_t count, const bool *given)
+{
+    char names[128];
+    for (const cli_rule *rule = app->command->rules; rule && rule->options; rule++) {
+        const char *idle = first_given(rule->options, list, count, given);
+        const char *other = first_given(rule->others, list, count, given);
+        if (!idle || !other != (rule->when == WITHOUT))
+            continue;
+        if (other)
+            fail(app, EXIT_USAGE, "%s: --%s does nothing with --%s: leave one out",
+                 app->command->name, idle, other);
+        else
+            fail(app, EXIT_USAGE, "%s: --%s does nothing without %s", app->command->name, idle,
+                 with_dashes(rule->others, names, sizeof names));
+        return false;
+    }
+    return true;
 }
 
 bool args_parse(cli_app *app, const cli_command *command, int argc, char **argv, void *args)
@@ -218,12 +262,12 @@ bool args_parse(cli_app *app, const cli_command *command, int argc, char **argv,
     const cli_option *list[OPTIONS_MAX];
     size_t count = all_options(command, list);
     common_args *common = args;
-    bool options = true;
+    bool options = true, given[OPTIONS_MAX] = {false};
     for (int i = 0; i < argc; i++) {
         if (options && strcmp(argv[i], "--") == 0) {
             options = false;
         } else if (options && argv[i][0] == '-' && argv[i][1]) {
-            if (!parse_option(app, list, count, argc, argv, &i, args))
+            if (!parse_option(app, list, count, argc, argv, &i, args, given))
                 return false;
         } else if (common->operand_count >= command->max_operands) {
             fail(app, EXIT_USAGE, "%s: '%s' is one operand too many; usage: tessera %s%s%s",
@@ -243,7 +287,7 @@ bool args_parse(cli_app *app, const cli_command *command, int argc, char **argv,
              command->name, command->operands);
         return false;
     }
-    return true;
+    return common->help || check_rules(app, list, count, given);
 }
 
 int args_check_outputs(cli_app *app, const cli_command *command, const void *args)

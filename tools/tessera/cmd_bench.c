@@ -157,8 +157,9 @@ static int print_list(cli_app *app, const bench_args *args, tess_device *device,
             json_array_append_new(array, json_make("{s:s, s:s, s:s}", "format", c->format, "kernel",
                                                    c->kernel, "params", c->params));
         else
-            printf("%s %s%s%s\n", *c->format ? c->format : "(chosen)",
-                   *c->kernel ? c->kernel : "(chosen)", *c->params ? " " : "", c->params);
+            printf("%s%s%s%s%s\n", *c->format || *c->kernel ? c->format : "(what a plan chooses)",
+                   *c->format && *c->kernel ? " " : "", c->kernel, *c->params ? " " : "",
+                   c->params);
     }
     tess_candidates_free(app->ctx, &list);
     return array ? print_json(app, json_make("{s:o}", "candidates", array)) : EXIT_DONE;
@@ -204,8 +205,6 @@ static int measure(cli_app *app, const bench_args *args, tess_device *device, co
     if (!parse_product(args->op, &options.product))
         return fail(app, EXIT_USAGE,
                     "--op '%s' is none of spmv, spmv_transpose, spmm:K (K=1..1024)", args->op);
-    if (args->cg && !args->search)
-        return fail(app, EXIT_USAGE, "--cg is of use with --search only: add --search");
     options.product.effort = args->all   ? TESS_EFFORT_EXHAUSTIVE
                              : args->few ? TESS_EFFORT_ESTIMATE
                                          : TESS_EFFORT_MEASURE;
@@ -280,6 +279,13 @@ static const cli_option options[] = {
      0, 0},
 };
 
+static const cli_rule rules[] = {
+    {"few", WITH, "all"},
+    {"cg", WITHOUT, "search"},
+    {"reps,seconds,rounds,peers,search,update", WITH, "list"},
+    {0},
+};
+
 const cli_command command_bench = {
     .name = "bench",
     .operands = "INPUT",
@@ -304,6 +310,7 @@ const cli_command command_bench = {
     .uses = USES_DEVICE | USES_TYPE | USES_BLOCK,
     .options = options,
     .option_count = sizeof options / sizeof options[0],
+    .rules = rules,
     .args_size = sizeof(bench_args),
     .run = run,
 };

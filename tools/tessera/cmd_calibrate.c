@@ -146,9 +146,6 @@ static int calibrate(cli_app *app, const calibrate_args *args, const block_list 
 static int scale(cli_app *app, const calibrate_args *args, tess_device *device, const char *path)
 {
     double memory, cache;
-    if (args->blocks || args->classes)
-        return fail(app, EXIT_USAGE,
-                    "--quick measures no single part: leave out --blocks and --classes");
     TRY_CALL(app, tess_calibrate_quick(device, *path ? path : NULL, &memory, &cache));
     if (args->common.json)
         return print_json(app,
@@ -212,6 +209,11 @@ static const cli_option options[] = {
      "keep it in FILE instead of beside the wisdom", 0, 0},
 };
 
+static const cli_rule rules[] = {
+    {"blocks,classes,megabytes,type", WITH, "quick"},
+    {0},
+};
+
 const cli_command command_calibrate = {
     .name = "calibrate",
     .operands = "",
@@ -235,6 +237,7 @@ const cli_command command_calibrate = {
     .uses = USES_DEVICE | USES_TYPE,
     .options = options,
     .option_count = sizeof options / sizeof options[0],
+    .rules = rules,
     .args_size = sizeof(calibrate_args),
     .run = run,
 };

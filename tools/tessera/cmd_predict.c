@@ -307,6 +307,11 @@ static const cli_option options[] = {
      "draw CG's GFLOP/s and speed-up for blocks like these (svg)", 0, 0},
 };
 
+static const cli_rule rules[] = {
+    {"link,sync,latency,partition,shared", WITHOUT, "devices,map"},
+    {0},
+};
+
 static const char *choices(const char *option, int i, const char **summary)
 {
     if (strcmp(option, "partition") != 0)
@@ -345,6 +350,7 @@ const cli_command command_predict = {
     .uses = USES_DEVICE | USES_TYPE | USES_BLOCK,
     .options = options,
     .option_count = sizeof options / sizeof options[0],
+    .rules = rules,
     .choices = choices,
     .args_size = sizeof(predict_args),
     .run = run,

@@ -142,6 +142,12 @@ static const cli_option options[] = {
     {"no-solve", OPTION_FLAG, offsetof(report_args, no_solve), NULL, "solve nothing", 0, 0},
 };
 
+static const cli_rule rules[] = {
+    SOLVER_RULES,
+    {"rhs,solver,method,pc,tol,max-iterations,options,coordinates,modes", WITH, "no-solve"},
+    {0},
+};
+
 const cli_command command_report = {
     .name = "report",
     .operands = "INPUT",
@@ -168,6 +174,7 @@ const cli_command command_report = {
     .uses = USES_DEVICE | USES_TYPE | USES_BLOCK | USES_SOLVER,
     .options = options,
     .option_count = sizeof options / sizeof options[0],
+    .rules = rules,
     .choices = solve_choices,
     .args_size = sizeof(report_args),
     .run = run,

@@ -68,6 +68,12 @@ static const cli_option options[] = {
      "draw |r|/|b| by iteration in FILE (svg)", 0, 0},
 };
 
+static const cli_rule rules[] = {
+    SOLVER_RULES,
+    {"params", WITHOUT, "kernel,format"},
+    {0},
+};
+
 const cli_command command_solve = {
     .name = "solve",
     .operands = "INPUT",
@@ -83,6 +89,8 @@ const cli_command command_solve = {
         "where SuiteSparse is installed. What was tried is printed, with the solver that ended "
         "the search. budget= and memory= of --options bound the seconds (60) and GB (4) that it "
         "takes.\n\n"
+        "--solver takes a whole solver as it is printed, SPEC of the library: METHOD:key=value,... "
+        "--method, --pc, --tol, --max-iterations and --options make such a SPEC from its parts.\n\n"
         "With --method or --pc alone, or with other keys in --options, a symmetric or Hermitian "
         "matrix is solved with cg, any other with bicgstab, and the preconditioner is the inverse "
         "of the diagonal blocks. Triangular factors are solved in parallel as schedule= says: "
@@ -103,6 +111,7 @@ const cli_command command_solve = {
     .uses = USES_DEVICE | USES_TYPE | USES_BLOCK | USES_SQUARE_BLOCKS | USES_SOLVER | USES_KERNEL,
     .options = options,
     .option_count = sizeof options / sizeof options[0],
+    .rules = rules,
     .choices = solve_choices,
     .args_size = sizeof(solve_args),
     .run = run,

@@ -112,10 +112,11 @@ static int run(cli_app *app, void *arguments)
             exit_status =
                 output_vector(app, view_of(r.matrix).type, view_of(r.matrix).rows, r.y, args->out);
         if (multiplied && !r.verdict.good)
-            exit_status =
-                fail(app, EXIT_FAILED,
-                     "row %lld is wrong: compare with --device ref, and report the matrix",
-                     (long long)r.verdict.row);
+            exit_status = fail(
+                app, EXIT_FAILED,
+                "row %lld of y (counted from 1) is wrong: compare with --device ref, and report "
+                "the matrix",
+                (long long)r.verdict.row + 1);
     }
     free(r.seconds);
     free(r.y);
@@ -134,6 +135,12 @@ static const cli_option options[] = {
      "multiply N times, report the fastest (default 20)", 1, 1000000},
     {"explain", OPTION_FLAG, offsetof(spmv_args, explain), NULL, "say what was chosen, and why", 0,
      0},
+};
+
+static const cli_rule rules[] = {
+    {"params", WITHOUT, "kernel,format"},
+    {"explain", WITH, "json"},
+    {0},
 };
 
 const cli_command command_spmv = {
@@ -159,6 +166,7 @@ const cli_command command_spmv = {
     .uses = USES_DEVICE | USES_TYPE | USES_BLOCK | USES_KERNEL,
     .options = options,
     .option_count = sizeof options / sizeof options[0],
+    .rules = rules,
     .args_size = sizeof(spmv_args),
     .run = run,
 };

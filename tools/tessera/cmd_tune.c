@@ -194,6 +194,12 @@ static const cli_option options[] = {
      "forget classes whose name contains PART; all: everything", 0, 0},
 };
 
+static const cli_rule rules[] = {
+    {"show", WITH, "forget"},
+    {"effort,block,type,device", WITH, "show,forget"},
+    {0},
+};
+
 const cli_command command_tune = {
     .name = "tune",
     .operands = "[INPUT]",
@@ -216,6 +222,7 @@ const cli_command command_tune = {
     .uses = USES_DEVICE | USES_TYPE | USES_BLOCK,
     .options = options,
     .option_count = sizeof options / sizeof options[0],
+    .rules = rules,
     .args_size = sizeof(tune_args),
     .run = run,
 };

@@ -47,6 +47,13 @@ typedef struct cli_option {
     int64_t min, max;     /* OPTION_INT, OPTION_REAL */
 } cli_option;
 
+/* Which options do nothing without others, or with others: "reps,seconds" are names of options. */
+typedef struct cli_rule {
+    const char *options;
+    enum { WITHOUT, WITH } when; /* without any of the others; with one of them */
+    const char *others;
+} cli_rule;
+
 typedef struct type_choice {
     tess_type type;
     bool given;
@@ -99,6 +106,7 @@ typedef struct cli_command {
     unsigned uses;
     const cli_option *options;
     size_t option_count;
+    const cli_rule *rules; /* the last has no options; NULL: none */
     /* Name number i that an option takes, and a line about it; NULL past the last. For help, man
      * page and completions. */
     const char *(*choices)(const char *option, int i, const char **summary);
@@ -124,6 +132,7 @@ struct cli_app {
     double started;      /* seconds, monotonic: progress waits for one second */
     bool diverted;       /* reports go to stderr, since standard output is for data */
     int data;            /* standard output while it is diverted */
+    bool reader_gone;    /* standard output is a pipe that nobody reads any more */
 };
 
 /* args.c: parses argv[0..argc-1], the words after the subcommand's name, into args (cleared first).
@@ -158,6 +167,13 @@ void terminal_catch_interrupts(cli_app *app);
 bool terminal_interrupted(void);
 /* From here on Ctrl-C no longer makes progress calls say stop: results must still be written. */
 void terminal_end_interrupts(cli_app *app);
+/* From here on a write to a pipe without a reader fails, and does not end the program: results
+ * still go to their files. */
+void terminal_catch_pipe(void);
+/* Whether there was such a write. */
+bool terminal_pipe_closed(void);
+/* Ends the program as such a write usually does, without a word. */
+void terminal_end_by_pipe(void);
 /* Escape sequences for stdout, "" when it is not to be coloured. */
 const char *bold(const cli_app *app);
 const char *dim(const cli_app *app);
@@ -223,11 +239,13 @@ tess_matrix *input_matrix(cli_app *app, const common_args *common, const char *i
  * is left untouched. */
 tess_matrix *input_system(cli_app *app, const common_args *common, const char *input, void **rhs,
                           int *exit_status);
+/* Reads the numbers of a file (free), whatever their count. */
+int input_numbers(cli_app *app, const char *path, tess_type type, int64_t *count, void **out);
 /* Reads a vector of `expected` scalars from a file (free). The matrix has as many `what`, such as
  * "rows", which the message of a failure names. */
 int input_vector(cli_app *app, const char *path, tess_type type, int64_t expected, const char *what,
                  void **out);
-/* The device of --device, else "cpu", else "ref"; "auto" is chosen for A. NULL and *exit_status as
+/* The device of --device, else "cpu"; "auto" is chosen for A. NULL and *exit_status as
  * above. */
 tess_device *open_device_for(cli_app *app, const common_args *common, const tess_matrix *A,
                              int *exit_status);

@@ -169,6 +169,7 @@ static void print_man(void)
            "Results go to standard output, progress and messages to standard error.\n"
            "With \\-\\-json a number that is NaN or infinite is null, and a byte of a name that\n"
            "is not UTF\\-8 is \\exNN.\n"
+           "Messages about files count rows, columns and lines from 1, others rows from 0.\n"
            "An output FILE is replaced when the new one is complete. A symbolic link stays;\n"
            "devices and FIFOs are written in place.\n"
            ".SH COMMANDS\n",

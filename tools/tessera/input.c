@@ -124,22 +124,30 @@ tess_matrix *input_system(cli_app *app, const common_args *common, const char *i
     return NULL;
 }
 
+int input_numbers(cli_app *app, const char *path, tess_type type, int64_t *count, void **out)
+{
+    void *values;
+    const tess_status status = tess_vector_read(app->ctx, path, type, count, &values);
+    if (status != TESS_OK)
+        return fail_reading(app, status, "name a file of one vector: .mtx, .npy or text");
+    *out = take_vector(app->ctx, type, type, *count, values);
+    return *out ? EXIT_DONE : fail_memory(app);
+}
+
 int input_vector(cli_app *app, const char *path, tess_type type, int64_t expected, const char *what,
                  void **out)
 {
     int64_t count;
     void *values;
-    const tess_status status = tess_vector_read(app->ctx, path, type, &count, &values);
-    if (status != TESS_OK)
-        return fail_reading(app, status, "name a file of one vector: .mtx, .npy or text");
+    TRY_EXIT(input_numbers(app, path, type, &count, &values));
     if (count != expected) {
-        tess_release(app->ctx, values);
+        free(values);
         return fail(app, EXIT_USAGE,
                     "%s has %lld elements, the matrix %lld %s: name a vector of %lld", path,
                     (long long)count, (long long)expected, what, (long long)expected);
     }
-    *out = take_vector(app->ctx, type, type, count, values);
-    return *out ? EXIT_DONE : fail_memory(app);
+    *out = values;
+    return EXIT_DONE;
 }
 
 tess_device *open_device_for(cli_app *app, const common_args *common, const tess_matrix *A,
@@ -148,8 +156,6 @@ tess_device *open_device_for(cli_app *app, const common_args *common, const tess
     tess_device *device;
     tess_status status =
         tess_device_open_for(app->ctx, common->device ? common->device : "cpu", A, &device);
-    if (status != TESS_OK && !common->device)
-        status = tess_device_open(app->ctx, "ref", &device);
     if (status == TESS_OK)
         return device;
     *exit_status = fail_status(app, status);

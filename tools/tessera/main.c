@@ -111,9 +111,12 @@ static void fill_standard_streams(void)
 int main(int argc, char **argv)
 {
     fill_standard_streams();
-    signal(SIGPIPE, SIG_IGN); /* a closed pipe is a failed write, reported like any other */
     cli_app app = {0};
     terminal_open(&app);
+    terminal_catch_pipe();
     int exit_status = dispatch(&app, argc, argv);
-    return finish_output(&app, exit_status);
+    exit_status = finish_output(&app, exit_status);
+    if (app.reader_gone)
+        terminal_end_by_pipe();
+    return exit_status;
 }

@@ -19,13 +19,48 @@ int fail(cli_app *app, int exit_status, const char *format, ...)
     return exit_status;
 }
 
+/* The library's sentences speak to programs. Here they name what a user of the command can do. */
+static const struct {
+    const char *library, *command;
+} words[] = {
+    {"TESS_REGROUP_OFF", "--regroup off"},
+    {"TESS_REGROUP_ON", "--regroup on"},
+    {"tess_solver_set_coordinates", "--coordinates"},
+    {"tess_solver_set_modes", "--modes"},
+    {"tess_predict: ", ""},
+    {"make it so by tess_matrix_real_part, which drops imaginary parts",
+     "only where all imaginary parts are 0 does a matrix become real"},
+    {"tess_ctx_set_wisdom(ctx, TESS_WISDOM_MEMORY, NULL) keeps it in the context",
+     "TESSERA_WISDOM names its file"},
+};
+
+static void put_sentence(const char *sentence)
+{
+    while (*sentence) {
+        size_t i = 0, length = 1;
+        while (i < sizeof words / sizeof *words &&
+               strncmp(sentence, words[i].library, strlen(words[i].library)) != 0)
+            i++;
+        if (i < sizeof words / sizeof *words) {
+            fputs(words[i].command, stderr);
+            length = strlen(words[i].library);
+        } else {
+            fputc(*sentence, stderr);
+        }
+        sentence += length;
+    }
+}
+
 int fail_status(cli_app *app, tess_status status)
 {
     const char *sentence = tess_ctx_error(app->ctx);
     bool ours =
         status == TESS_ERR_MEMORY || status == TESS_ERR_CANCELLED || status == TESS_ERR_INTERNAL;
-    return fail(app, ours ? EXIT_FAILED : EXIT_USAGE, "%s",
-                *sentence ? sentence : tess_status_text(status));
+    terminal_clear_progress(app);
+    fputs("tessera: ", stderr);
+    put_sentence(*sentence ? sentence : tess_status_text(status));
+    fputc('\n', stderr);
+    return ours ? EXIT_FAILED : EXIT_USAGE;
 }
 
 int fail_memory(cli_app *app)
@@ -37,9 +72,11 @@ int finish_output(cli_app *app, int exit_status)
 {
     errno = 0;
     bool failed = fflush(stdout) != 0 || ferror(stdout);
+    app->reader_gone = app->reader_gone || (failed && terminal_pipe_closed());
     if (failed && exit_status == EXIT_DONE)
-        return fail(app, EXIT_FAILED, "cannot write standard output: %s",
-                    errno ? strerror(errno) : "an earlier write failed");
+        return app->reader_gone ? EXIT_FAILED
+                                : fail(app, EXIT_FAILED, "cannot write standard output: %s",
+                                       errno ? strerror(errno) : "an earlier write failed");
     return exit_status;
 }
 

@@ -31,6 +31,9 @@ static int write_failed(cli_app *app, tess_status status, const char *path)
     if (status != TESS_ERR_IO)
         return fail_status(app, status);
     struct stat file;
+    app->reader_gone = is_standard(path) && terminal_pipe_closed();
+    if (app->reader_gone)
+        return EXIT_FAILED;
     return fail(app, EXIT_FAILED, "%s; %s", tess_ctx_error(app->ctx),
                 is_standard(path)        ? "name a file in the place of -"
                 : stat(path, &file) == 0 ? "name another file"

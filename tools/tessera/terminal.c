@@ -135,3 +135,31 @@ void terminal_end_interrupts(cli_app *app)
 {
     tess_ctx_set_progress(app->ctx, app->live ? terminal_progress : NULL, app);
 }
+
+/* ---- Pipes ---- */
+
+static volatile sig_atomic_t pipe_closed;
+
+static void on_pipe(int number)
+{
+    (void)number;
+    pipe_closed = 1;
+}
+
+void terminal_catch_pipe(void)
+{
+    struct sigaction action = {.sa_handler = on_pipe, .sa_flags = SA_RESTART};
+    sigemptyset(&action.sa_mask);
+    (void)sigaction(SIGPIPE, &action, NULL);
+}
+
+bool terminal_pipe_closed(void)
+{
+    return pipe_closed != 0;
+}
+
+void terminal_end_by_pipe(void)
+{
+    (void)signal(SIGPIPE, SIG_DFL);
+    (void)raise(SIGPIPE);
+}

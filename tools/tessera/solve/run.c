@@ -16,6 +16,8 @@ const cli_option solver_options[] = {
      "stop at |r| <= T |b| (default 1e-8)", 0, 0},
     {"max-iterations", OPTION_INT, offsetof(solver_args, solve.max), "N",
      "stop after N iterations (default 10000)", 1, 1000000000},
+    {"solver", OPTION_TEXT, offsetof(solver_args, solve.spec), "SPEC",
+     "the whole solver as it is printed: cg:pc=ic0,tol=1e-6", 0, 0},
     {"options", OPTION_TEXT, offsetof(solver_args, solve.more), "KEYS",
      "more of the solver's keys: restart=50,side=left,scale=match,order=rcm", 0, 0},
     {"coordinates", OPTION_TEXT, offsetof(solver_args, solve.coordinates), "FILE",
@@ -88,8 +90,9 @@ static bool has_own_pc(const char *method)
 }
 
 /* What is not said is found by auto. With a method or pc alone, or keys of them, the other is cg
- * for a symmetric matrix and bicgstab for others, or block-Jacobi where there are square blocks. */
-static int make_spec(cli_app *app, const solve_options *options, solve_run *r)
+ * for a symmetric matrix and bicgstab for others, or block-Jacobi where there are square blocks.
+ * Writes the spec to r and its length, which may be more than r has room for, to *length. */
+static int join_spec(cli_app *app, const solve_options *options, solve_run *r, int *length)
 {
     const tess_matrix_view view = view_of(r->matrix), *A = &view;
     const char *method = options->method;
@@ -105,20 +108,31 @@ static int make_spec(cli_app *app, const solve_options *options, solve_run *r)
                      : A->block_height == A->block_width ? "bjacobi"
                                                          : "jacobi";
     char tol[40] = "", max[40] = "";
-    if (options->tol && !parse_real(options->tol, &r->tol))
+    double number;
+    if (options->tol && !parse_real(options->tol, &number))
         return fail(app, EXIT_USAGE, "--tol: '%s' is not a number such as 1e-8", options->tol);
     if (options->tol)
-        snprintf(tol, sizeof tol, ",tol=%.15g", r->tol);
+        snprintf(tol, sizeof tol, ",tol=%.15g", number);
     if (options->max != 0)
         snprintf(max, sizeof max, ",max=%lld", (long long)options->max);
     if (automatic || has_own_pc(method))
         pc = options->pc;
     char keys[sizeof r->spec];
-    int length = snprintf(keys, sizeof keys, "%s%s%s%s%s%s", pc ? ",pc=" : "", pc ? pc : "", tol,
-                          max, options->more ? "," : "", options->more ? options->more : "");
-    if (length < (int)sizeof keys)
-        length = snprintf(r->spec, sizeof r->spec, "%s%s%s", automatic ? "auto" : method,
-                          keys[0] ? ":" : "", keys[0] ? keys + 1 : "");
+    *length = snprintf(keys, sizeof keys, "%s%s%s%s%s%s", pc ? ",pc=" : "", pc ? pc : "", tol, max,
+                       options->more ? "," : "", options->more ? options->more : "");
+    if (*length < (int)sizeof keys)
+        *length = snprintf(r->spec, sizeof r->spec, "%s%s%s", automatic ? "auto" : method,
+                           keys[0] ? ":" : "", keys[0] ? keys + 1 : "");
+    return EXIT_DONE;
+}
+
+static int make_spec(cli_app *app, const solve_options *options, solve_run *r)
+{
+    int length = 0;
+    if (options->spec)
+        length = snprintf(r->spec, sizeof r->spec, "%s", options->spec);
+    else
+        TRY_EXIT(join_spec(app, options, r, &length));
     if (length >= (int)sizeof r->spec)
         return fail(
             app, EXIT_USAGE,
@@ -128,34 +142,51 @@ static int make_spec(cli_app *app, const solve_options *options, solve_run *r)
     return EXIT_DONE;
 }
 
-/* Coordinates and modes of files, for preconditioners that take them. */
-static int set_modes(cli_app *app, const solve_options *options, solve_run *r)
+static int set_coordinates(cli_app *app, const char *path, solve_run *r)
 {
     const tess_matrix_view A = view_of(r->matrix);
     int64_t count;
     void *numbers;
-    if (options->coordinates) {
-        TRY_EXIT(input_vector(app, options->coordinates, TESS_F64, A.rows, "rows", &numbers));
-        const tess_status status = tess_solver_set_coordinates(r->solver, A.block_height, numbers);
-        free(numbers);
-        TRY_CALL(app, status);
-    }
-    if (options->modes) {
-        TRY_CALL(app, tess_vector_read(app->ctx, options->modes, TESS_F64, &count, &numbers));
-        const bool fits = A.rows > 0 && count > 0 && count % A.rows == 0 && count / A.rows < 1000;
-        const tess_status status =
-            fits ? tess_solver_set_modes(r->solver, (int)(count / A.rows), numbers, A.rows)
-                 : TESS_OK;
-        tess_release(app->ctx, numbers);
-        TRY_CALL(app, status);
-        if (!fits)
-            return fail(
-                app, EXIT_USAGE,
-                "%s has %lld elements, which are not columns of the matrix's %lld rows: a mode "
-                "has one number a row",
-                options->modes, (long long)count, (long long)A.rows);
-    }
-    return EXIT_DONE;
+    TRY_EXIT(input_numbers(app, path, TESS_F64, &count, &numbers));
+    const bool fits = count == A.rows;
+    const tess_status status =
+        fits ? tess_solver_set_coordinates(r->solver, A.block_height, numbers) : TESS_OK;
+    free(numbers);
+    TRY_CALL(app, status);
+    return fits ? EXIT_DONE
+                : fail(app, EXIT_USAGE,
+                       "--coordinates: %s has %lld numbers, and %lld block rows of %d need %lld: "
+                       "%d numbers a block row, one block row after the other",
+                       path, (long long)count, (long long)A.block_rows, A.block_height,
+                       (long long)A.rows, A.block_height);
+}
+
+static int set_modes(cli_app *app, const char *path, solve_run *r)
+{
+    const tess_matrix_view A = view_of(r->matrix);
+    int64_t count;
+    void *numbers;
+    TRY_EXIT(input_numbers(app, path, TESS_F64, &count, &numbers));
+    const bool fits = A.rows > 0 && count > 0 && count % A.rows == 0 && count / A.rows < 1000;
+    const tess_status status =
+        fits ? tess_solver_set_modes(r->solver, (int)(count / A.rows), numbers, A.rows) : TESS_OK;
+    free(numbers);
+    TRY_CALL(app, status);
+    return fits ? EXIT_DONE
+                : fail(app, EXIT_USAGE,
+                       "--modes: %s has %lld numbers, which are not columns of the matrix's %lld "
+                       "rows: a mode has one number a row",
+                       path, (long long)count, (long long)A.rows);
+}
+
+/* The value of a key of "METHOD:key=value,key=value"; `otherwise` where it is not said. */
+static double key_value(const char *spec, const char *key, double otherwise)
+{
+    const size_t length = strlen(key);
+    for (const char *at = strpbrk(spec, ":,"); at; at = strpbrk(at + 1, ":,"))
+        if (strncmp(at + 1, key, length) == 0 && at[1 + length] == '=')
+            return strtod(at + 2 + length, NULL);
+    return otherwise;
 }
 
 int solve_system(cli_app *app, const solve_options *options, solve_run *r)
@@ -169,11 +200,14 @@ int solve_system(cli_app *app, const solve_options *options, solve_run *r)
     double started = seconds_now();
     terminal_catch_interrupts(app); /* the best x so far is kept */
     TRY_CALL(app, tess_solver_create(r->plan, r->spec, &r->solver));
-    TRY_EXIT(set_modes(app, options, r));
+    if (options->coordinates)
+        TRY_EXIT(set_coordinates(app, options->coordinates, r));
+    if (options->modes)
+        TRY_EXIT(set_modes(app, options->modes, r));
     TRY_CALL(app, tess_solver_set_up(r->solver));
     r->report.setup_seconds = seconds_now() - started;
     solve_progress progress = {
-        .app = app, .tol = options->tol ? r->tol : SOLVE_TOL, .started = seconds_now()};
+        .app = app, .tol = key_value(r->spec, "tol", SOLVE_TOL), .started = seconds_now()};
     tess_solver_set_callback(r->solver, solve_show_progress, &progress);
     TRY_CALL(app, tess_solver_solve(r->solver, r->b, r->x, &r->report.result));
     terminal_end_interrupts(app);
@@ -197,16 +231,6 @@ void solve_release(solve_run *r)
     free(r->b);
     free(r->x);
     tess_matrix_destroy(r->matrix);
-}
-
-/* The value of a key of "METHOD:key=value,key=value"; `otherwise` where it is not said. */
-static double key_value(const char *spec, const char *key, double otherwise)
-{
-    const size_t length = strlen(key);
-    for (const char *at = strpbrk(spec, ":,"); at; at = strpbrk(at + 1, ":,"))
-        if (strncmp(at + 1, key, length) == 0 && at[1 + length] == '=')
-            return strtod(at + 2 + length, NULL);
-    return otherwise;
 }
 
 double solve_tolerance(const solve_run *r)

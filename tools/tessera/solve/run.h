@@ -8,7 +8,7 @@
 
 /* What a user may ask of a solve. */
 typedef struct solve_options {
-    const char *rhs, *method, *pc, *more, *tol, *coordinates, *modes;
+    const char *rhs, *spec, *method, *pc, *more, *tol, *coordinates, *modes;
     int64_t max;
 } solve_options;
 
@@ -18,6 +18,12 @@ typedef struct solver_args {
     common_args common;
     solve_options solve;
 } solver_args;
+
+/* Rules of a command with USES_SOLVER. */
+#define SOLVER_RULES                                           \
+    {                                                          \
+        "method,pc,tol,max-iterations,options", WITH, "solver" \
+    }
 
 /* A cli_command's `choices` for --method and --pc. */
 const char *solve_choices(const char *option, int i, const char **summary);
@@ -30,7 +36,6 @@ typedef struct solve_run {
     tess_plan *plan;
     tess_solver *solver;
     void *b, *x; /* b: the generator's, or NULL */
-    double tol;  /* where --tol was given */
     char spec[256];
 } solve_run;
 
