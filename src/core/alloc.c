@@ -72,5 +72,6 @@ void tess_free_all(tess_ctx *ctx, void *const *pointers, size_t count)
 
 void tess_release(tess_ctx *ctx, void *pointer)
 {
-    tess_free(ctx, pointer);
+    if (ctx)
+        tess_free(ctx, pointer);
 }

@@ -85,6 +85,8 @@ static size_t edit_distance(const char *a, const char *b)
 const char *tess_nearest(const char *word, const char *const *candidates, size_t count)
 {
     const char *best = NULL;
+    if (!word || !candidates)
+        return NULL;
     size_t best_distance = strlen(word) / 2 + 1; /* further is another word, not a slip */
     for (size_t i = 0; i < count; i++) {
         size_t distance = edit_distance(word, candidates[i]);

@@ -16,6 +16,19 @@ tess_status tess_comm_check(tess_ctx *ctx, const tess_comm *comm, tess_status st
                      tess_status_text(status));
 }
 
+tess_status tess_comm_whole(tess_ctx *ctx, const tess_comm *comm)
+{
+    if (comm->rank < 0 || comm->rank >= comm->size)
+        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_comm: part %d of %d", comm->rank,
+                         comm->size);
+    if (!comm->gather || !comm->open || !comm->start || !comm->wait || !comm->close ||
+        !comm->gather_start != !comm->gather_wait)
+        return tess_fail(ctx, TESS_ERR_ARGUMENT,
+                         "tess_comm: gather, open, start, wait or close is NULL, or gather_start "
+                         "without gather_wait");
+    return TESS_OK;
+}
+
 static bool begins_with_part(const char *text, int size)
 {
     int rank, parts, end = 0;

@@ -20,6 +20,7 @@ tess_status tess_part_builder_create(tess_ctx *ctx, const tess_comm *comm, tess_
                                      int64_t rows, int32_t block, tess_part_builder **out)
 {
     TESS_NEED(ctx, ctx && comm && out);
+    TESS_TRY(tess_comm_whole(ctx, comm));
     /* A part without blocks is made for its checks, and for the sizes of all parts. */
     const int64_t block_rows = rows > 0 ? tess_ceil_div(rows, block > 0 ? block : 1) : 0;
     int64_t *none = NULL;

@@ -218,6 +218,7 @@ tess_status tess_part_deal_by(tess_ctx *ctx, const tess_comm *comm, const tess_m
                               const char *partition, tess_part **out)
 {
     TESS_NEED(ctx, ctx && comm && out);
+    TESS_TRY(tess_comm_whole(ctx, comm));
     const bool dealer = comm->rank == 0;
     dealing d = {.ctx = ctx, .comm = comm, .count = dealer ? comm->size : 1};
     deal_whole whole = {0};

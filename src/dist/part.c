@@ -244,6 +244,7 @@ tess_status tess_part_create(tess_ctx *ctx, const tess_comm *comm, const tess_pa
                              tess_part **out)
 {
     TESS_NEED(ctx, ctx && comm && out);
+    TESS_TRY(tess_comm_whole(ctx, comm));
     tess_part *part = NULL;
     tess_status status = check_view(ctx, arrays);
     TESS_THEN(TESS_CALLOC(ctx, 1, &part));

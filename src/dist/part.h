@@ -92,6 +92,8 @@ enum { TESS_PART_SUMS = 16 };
 
 /* Returns the failure of the first part that has one, with its sentence, or TESS_OK. Collective. */
 tess_status tess_comm_agree(tess_ctx *ctx, const tess_comm *comm, tess_status status);
+/* Fails where the caller's struct lacks a function, or its rank is no part's. */
+tess_status tess_comm_whole(tess_ctx *ctx, const tess_comm *comm);
 /* Gives a failure of the transport a sentence: `what` failed. */
 tess_status tess_comm_check(tess_ctx *ctx, const tess_comm *comm, tess_status status,
                             const char *what);

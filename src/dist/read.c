@@ -246,6 +246,7 @@ static tess_status make_part(part_file *f, tess_part **out)
 tess_status tess_part_read(tess_ctx *ctx, const tess_comm *comm, const char *path, tess_part **out)
 {
     TESS_NEED(ctx, ctx && comm && path && out);
+    TESS_TRY(tess_comm_whole(ctx, comm));
     part_file f = {.ctx = ctx, .comm = comm, .path = path, .fd = -1};
     tess_status status = open_file(&f);
     TESS_THEN(read_rows(&f));

@@ -128,6 +128,11 @@ void tess_matrix_destroy(tess_matrix *A)
 
 void tess_matrix_get_view(const tess_matrix *A, tess_matrix_view *view)
 {
+    if (!view)
+        return;
+    *view = (tess_matrix_view){0};
+    if (!A)
+        return;
     *view = (tess_matrix_view){
         .type = A->type,
         .rows = A->rows,

@@ -22,7 +22,7 @@ METHOD_ROWS = [
     ("A that is not square", "least_squares", "true"),
     ("side=", "sides", "TESS_SIDES_BOTH"),
     ("M that changes", "flexible", "true"),
-    ("restart=", "size", "tess_gmres_size"),
+    ("restart=", "keys", "restart"),
     ("pc= of their own", "pc", None),
 ]
 PC_ROWS = [
@@ -33,7 +33,7 @@ PC_ROWS = [
     ("square blocks", "square_blocks", "true"),
     ("triangular solves", "triangular", "true"),
     ("the order of rows", "ordered", "true"),
-    ("pivot=", "exchanges_columns", "true"),
+    ("pivot=", "keys", "pivot"),
     ("modes", "takes_modes", "true"),
 ]
 # Rows that say a second thing about other names: the words before it, the field, the value.
@@ -64,6 +64,9 @@ def descriptors(listing, macro, struct):
 
 
 def having(descriptions, field, value):
+    """Those whose field has the value; of `keys`, a list, those that have it among others."""
+    if field == "keys":
+        return {name for name, d in descriptions.items() if value in d.get(field, "").strip('"').split(",")}
     return {name for name, d in descriptions.items() if field in d and value in (None, d[field])}
 
 

@@ -113,23 +113,22 @@ struct tess_pc_ops {
     const char *summary; /* one line for help, no full stop */
 
     /* ---- Traits ---- */
-    const char *keys;       /* "levels,fill": of the options, those that not all take; NULL: none */
-    bool identity;          /* M = I: there is nothing to apply */
-    bool diagonal;          /* only vector updates and products; the state is a tess_diagonal */
-    bool triangular;        /* takes schedule and domains; the state is a tess_triangular */
-    bool ordered;           /* ... one domain only, in the order of the rows: no colours */
-    bool symmetric;         /* A has to be symmetric, or (amg) its order has to be the same for rows
-                               and columns: scale=match, which reorders rows alone, is refused */
-    bool unsymmetric;       /* M is not symmetric where A is */
-    bool complex;           /* takes complex matrices; a transpose is then the conjugate one */
-    bool complete;          /* M = A but for rounding; needs SuiteSparse */
-    bool costly;            /* an application takes longer than a product: none is made in vain */
-    bool takes_modes;       /* made when it is first needed, as modes may be set until then */
-    bool replaces_pivots;   /* pivots that cannot be inverted are replaced */
-    bool exchanges_columns; /* takes pivot=: factors may be those of A with its columns exchanged */
-    bool asks_for_values;   /* set_up and update fetch values to the host where they need them */
-    bool square_blocks;     /* A must have them ... */
-    int32_t largest_block;  /* ... of at most this height; 0: any */
+    const char *keys;      /* "levels,fill": of the options, those that not all take; NULL: none */
+    bool identity;         /* M = I: there is nothing to apply */
+    bool diagonal;         /* only vector updates and products; the state is a tess_diagonal */
+    bool triangular;       /* takes schedule and domains; the state is a tess_triangular */
+    bool ordered;          /* ... one domain only, in the order of the rows: no colours */
+    bool symmetric;        /* A has to be symmetric, or (amg) its order has to be the same for rows
+                              and columns: scale=match, which reorders rows alone, is refused */
+    bool unsymmetric;      /* M is not symmetric where A is */
+    bool complex;          /* takes complex matrices; a transpose is then the conjugate one */
+    bool complete;         /* M = A but for rounding; needs SuiteSparse */
+    bool costly;           /* an application takes longer than a product: none is made in vain */
+    bool takes_modes;      /* made when it is first needed, as modes may be set until then */
+    bool replaces_pivots;  /* pivots that cannot be inverted are replaced */
+    bool asks_for_values;  /* set_up and update fetch values to the host where they need them */
+    bool square_blocks;    /* A must have them ... */
+    int32_t largest_block; /* ... of at most this height; 0: any */
     tess_pc_pivots pivots;
 
     /* ---- Operations; those of an identity are NULL ---- */
