@@ -1445,9 +1445,9 @@ typedef struct tess_shape_detection {
     int64_t count; /* 0: the matrix has no entries */
     const tess_shape_candidate *candidates;
     tess_shape_candidate chosen; /* by "auto"; all its shapes together */
-    char shapes[448];            /* their names as the parameter shapes= takes them, "32x32/row:32"; "": none
-                                    pays */
-    double csr_bytes;            /* that a product moves without blocks */
+    char shapes[448]; /* their names as the parameter shapes= takes them, "32x32/row:32"; "": none
+                         pays */
+    double csr_bytes; /* that a product moves without blocks */
 } tess_shape_detection;
 
 /* A must have 1 x 1 blocks, but need not be square. */
