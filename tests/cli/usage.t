@@ -149,3 +149,20 @@ An option that would do nothing is refused, not ignored.
   $ tessera spmv gen:stencil7:n=4,n=5
   2> tessera: gen:stencil7: key 'n' is given twice: leave one out
   [2]
+
+Sizes that no machine has memory for are refused, or not needed.
+
+  $ tessera spmv gen:stencil7:n=4,b=2 --block 3000
+  2> tessera: --block: blocks of 3000 x 3000 are larger than the matrix, 128 x 128
+  [2]
+  $ printf '%%%%MatrixMarket matrix coordinate real general\n2 2147483647 0\n' >wide.mtx && (ulimit -v 4000000; tessera info wide.mtx | grep -A 1 advice)
+  advice     do not block
+  because    the matrix has no entries
+  $ awk 'BEGIN { print "%%MatrixMarket matrix coordinate real general\n300000 2 300"; for (i = 0; i < 300; i++) print 1000 * i + 1, i % 2 + 1, 1 }' >tall.mtx && tessera info tall.mtx | grep -A 2 advice
+  advice     do not block
+  because    the matrix has no entries in most of its rows or columns
+  $ (ulimit -v 4000000; tessera predict --map map.svg --block 1000 --device profile:h200 >/dev/null && head -c 4 map.svg && echo)
+  <svg
+  $ tessera predict --map map.svg --block 2000 --device profile:h200
+  2> tessera: predict: --map without INPUT takes blocks of at most 1024
+  [2]

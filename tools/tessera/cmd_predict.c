@@ -239,12 +239,21 @@ static int predict(cli_app *app, const predict_args *args, const tess_matrix *A,
 /* Draws the map alone, for a block size instead of a matrix: that of --block, or 1. */
 static int draw_map(cli_app *app, predict_args *args)
 {
+    enum { BLOCK_MAX = 1024, BYTES_MAX = 200000000 };
     char input[80];
     const block_choice *block = &args->common.block;
+    int points =
+        16; /* along an edge: fewer where the blocks are large, as the map is of all sizes */
     int exit_status = EXIT_DONE;
     if (block->given && (block->rows == 0 || block->rows != block->cols))
         return fail(app, EXIT_USAGE, "predict: --map without INPUT takes square blocks: --block 3");
-    snprintf(input, sizeof input, "gen:stencil27:n=16,b=%d", block->given ? (int)block->rows : 1);
+    if (block->given && block->rows > BLOCK_MAX)
+        return fail(app, EXIT_USAGE, "predict: --map without INPUT takes blocks of at most %d",
+                    BLOCK_MAX);
+    const int b = block->given ? (int)block->rows : 1;
+    while (points > 1 && 27.0 * sizeof(double) * points * points * points * b * b > BYTES_MAX)
+        points--;
+    snprintf(input, sizeof input, "gen:stencil27:n=%d,b=%d", points, b);
     args->common.block.given = false;
     tess_matrix *A = input_matrix(app, &args->common, input, &exit_status);
     tess_device *device = A ? open_device_for(app, &args->common, A, &exit_status) : NULL;

@@ -49,6 +49,19 @@ static tess_status recommend(cli_app *app, const tess_matrix *A, tess_blocking *
     return TESS_OK;
 }
 
+/* Refuses blocks that would mostly be padding. Small ones cost nothing. */
+static int check_block(cli_app *app, const block_choice *block, const tess_matrix *A)
+{
+    enum { SMALL = 64 };
+    const tess_matrix_view view = view_of(A);
+    if (!block->given || ((block->rows <= SMALL || block->rows <= view.rows) &&
+                          (block->cols <= SMALL || block->cols <= view.cols)))
+        return EXIT_DONE;
+    return fail(app, EXIT_USAGE,
+                "--block: blocks of %d x %d are larger than the matrix, %lld x %lld",
+                (int)block->rows, (int)block->cols, (long long)view.rows, (long long)view.cols);
+}
+
 /* The matrix as it was read or generated, in the blocks and precision that were asked for. */
 static tess_status convert(cli_app *app, const common_args *common, const char *input,
                            tess_matrix **A)
@@ -102,13 +115,16 @@ tess_matrix *input_system(cli_app *app, const common_args *common, const char *i
     tess_status status = rhs && strncmp(input, "gen:", 4) == 0
                              ? tess_matrix_generate(app->ctx, input, &A, &b)
                              : tess_matrix_input(app->ctx, input, &A);
-    if (status == TESS_OK) {
+    *exit_status = status == TESS_OK ? check_block(app, &common->block, A) : EXIT_DONE;
+    if (status == TESS_OK && *exit_status == EXIT_DONE) {
         type = view_of(A).type;
         status = convert(app, common, input, &A);
     }
-    if (status != TESS_OK) {
+    if (status != TESS_OK || *exit_status != EXIT_DONE) {
         tess_matrix_destroy(A);
         tess_release(app->ctx, b);
+        if (status == TESS_OK)
+            return NULL;
         *exit_status = fail_reading(app, status,
                                     "INPUT is a file, - or gen:NAME ('tessera help generate' lists "
                                     "the names)");

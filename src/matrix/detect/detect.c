@@ -289,9 +289,19 @@ static tess_status conclude(search *S, tess_detection **out)
     } else {
         D->recommended = (tess_block_candidate){.rows = 1, .cols = 1};
         tess_append(D->reason, sizeof D->reason, "do not block this: the matrix has no entries");
+        if (D->entries > 0)
+            tess_append(D->reason, sizeof D->reason, " in most of its rows or columns");
     }
     *out = D;
     return TESS_OK;
+}
+
+/* Whether most rows or columns are empty. Blocks would save row offsets alone, and be filled with
+ * zeros; and the arrays of the search, one element a column, would be larger than the matrix. */
+static bool is_nearly_empty(const tess_pattern *P)
+{
+    enum { ENTRIES_MIN = 64 }; /* rows or columns to an entry */
+    return P->entries <= tess_max(P->rows, P->cols) / ENTRIES_MIN;
 }
 
 tess_status tess_detect(tess_ctx *ctx, const tess_matrix *A, const tess_detect_options *given,
@@ -307,9 +317,9 @@ tess_status tess_detect(tess_ctx *ctx, const tess_matrix *A, const tess_detect_o
     S->A = A;
     S->pattern_count = 1;
     TESS_TRY_CLEAN(tess_pattern_of(ctx, A, options.ignore_zeros, &S->patterns[0]));
-    /* A shifted row of blocks reaches at most one block column further. */
-    TESS_TRY_CLEAN(tess_marks_create(ctx, A->cols + 1, &S->marks));
-    if (S->patterns[0].entries > 0) {
+    if (!is_nearly_empty(&S->patterns[0])) {
+        /* A shifted row of blocks reaches at most one block column further. */
+        TESS_TRY_CLEAN(tess_marks_create(ctx, A->cols + 1, &S->marks));
         propose_aligned(S);
         TESS_TRY_CLEAN(count_all_aligned(S));
         TESS_TRY_CLEAN(count_unaligned(S));
