@@ -203,6 +203,7 @@ tess_status tess_model_calibrate(tess_device *device, tess_type type, int32_t bl
             "device '%s' cannot be calibrated, as it has no list of kernels: choose 'cpu' or "
             "'cuda'",
             device->backend->name);
+    TESS_TRY(tess_calibration_check_classes(&c));
     if (!(most > 0)) {
         c.most = TESS_CACHE_MOST * device->cache_bytes;
         /* With a last-level cache of hundreds of megabytes, two sizes still come from memory. */

@@ -26,6 +26,8 @@ typedef struct tess_calibration {
 } tess_calibration;
 
 tess_status tess_calibration_keep(tess_calibration *c, const tess_sample *sample);
+/* Fails if one of the classes that are to be measured is none of the device's (classes.c). */
+tess_status tess_calibration_check_classes(tess_calibration *c);
 /* Generates a cube with n points along an edge, a stencil of 7 or 27 points and b x b blocks. */
 tess_status tess_calibration_cube(tess_calibration *c, int points, int b, int n, tess_matrix **out);
 
