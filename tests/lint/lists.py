@@ -63,11 +63,15 @@ def descriptors(listing, macro, struct):
     return found
 
 
-def having(descriptions, field, value):
-    """Those whose field has the value; of `keys`, a list, those that have it among others."""
+def has(description, field, value):
+    """Whether a field has the value; of `keys`, a list, whether it has it among others."""
     if field == "keys":
-        return {name for name, d in descriptions.items() if value in d.get(field, "").strip('"').split(",")}
-    return {name for name, d in descriptions.items() if field in d and value in (None, d[field])}
+        return value in description.get(field, "").strip('"').split(",")
+    return field in description and value in (None, description[field])
+
+
+def having(descriptions, field, value):
+    return {name for name, d in descriptions.items() if has(d, field, value)}
 
 
 def named(text, names):
@@ -162,9 +166,8 @@ def readme(text, kinds):
 
 def other(description, field, value):
     """The description with another value of a field."""
-    had = field in description and value in (None, description[field])
     rest = {key: now for key, now in description.items() if key != field}
-    return rest if had else rest | {field: value or "planted"}
+    return rest if has(description, field, value) else rest | {field: value or "planted"}
 
 
 def planted(kinds, check):
