@@ -191,19 +191,18 @@ static tess_status correct(tess_rounds *f, vectors *v, const void *b, void *x, t
     const tess_matrix *A = f->solver->plan->matrix;
     const double least = A->type == TESS_F64 ? 1e-13 : 1e-6;
     const double tol = fmin(0.1, fmax(least, 0.2 * tess_rounds_threshold(f) / f->norm));
-    double norm;
+    tess_residual residual;
     tess_arrange_rhs(&a->arrangement, A->type, v->r, v->c);
     memset(v->y, 0, (size_t)A->rows * tess_type_size(A->type));
     TESS_TRY(tess_rounds_solve(f, tol, v->c, v->y, inner));
     tess_arrange_solution(&a->arrangement, A->type, v->y, v->better);
     for (int64_t i = 0; i < A->rows; i++)
         tess_put(v->better, A->type, i, tess_get(x, A->type, i) + tess_get(v->better, A->type, i));
-    TESS_TRY(tess_rounds_residual(f, b, v->better, v->c, &norm));
-    if (!(norm < f->norm))
+    TESS_TRY(tess_rounds_residual(f, b, v->better, v->c, &residual));
+    if (!tess_rounds_take(f, residual))
         return TESS_OK;
     memcpy(x, v->better, (size_t)A->rows * tess_type_size(A->type));
     memcpy(v->r, v->c, (size_t)A->rows * tess_type_size(A->type));
-    f->norm = norm;
     return TESS_OK;
 }
 
@@ -211,10 +210,14 @@ static tess_status correct(tess_rounds *f, vectors *v, const void *b, void *x, t
 static void judge(const tess_rounds *f, const tess_result *inner, double before, int round,
                   tess_system *end)
 {
-    const double relative = f->norm / f->rhs_norm;
+    const double relative = tess_rounds_relative(f);
     const bool limit = f->result.iterations >= f->solver->options.max;
-    if (f->norm <= tess_rounds_threshold(f))
+    if (tess_rounds_solved(f))
         tess_system_converged(end, f->norm, f->result.iterations);
+    else if (f->norm <= f->rounding)
+        tess_system_end(end, TESS_REASON_STAGNATED,
+                        "|b - Ax|/|b| is less than its rounding errors, %.3g: x is too large",
+                        f->rounding / f->rhs_norm);
     else if (inner->reason == TESS_REASON_CANCELLED || limit)
         tess_system_end(end, limit ? TESS_REASON_ITERATION_LIMIT : TESS_REASON_CANCELLED,
                         "%s at |b - Ax|/|b| = %.3g after %lld iterations",
@@ -237,11 +240,13 @@ static tess_status run(tess_rounds *f, vectors *v, const void *b, void *x)
     tess_result inner;
     TESS_TRY(tess_rounds_start(f, b, x, &end));
     if (!end.done) {
-        TESS_TRY(tess_rounds_residual(f, b, x, v->r, &f->norm));
+        tess_residual first;
+        TESS_TRY(tess_rounds_residual(f, b, x, v->r, &first));
+        tess_rounds_set(f, first);
         TESS_TRY(tess_history_put(f->solver, 0, f->norm / f->rhs_norm));
         if (!isfinite(f->norm))
             tess_system_end(&end, TESS_REASON_NOT_FINITE, "b - Ax is not finite at the start");
-        else if (f->norm <= tess_rounds_threshold(f))
+        else if (tess_rounds_solved(f))
             tess_system_converged(&end, f->norm, 0);
     }
     for (int round = 0; !end.done; round++) {

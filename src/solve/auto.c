@@ -178,26 +178,28 @@ static tess_status iterate_rung(climb *c, int64_t most)
 }
 
 /* Runs the rung's solver on a copy of the best x. The copy is kept where its residual is
- * smaller. */
+ * smaller. A best x so large that its own rounding exceeds the tolerance cannot be corrected: the
+ * rung begins at 0. */
 static tess_status run_rung(climb *c, int64_t most)
 {
     tess_rounds *f = &c->rounds;
     const tess_matrix *A = f->solver->plan->matrix;
     const size_t bytes = (size_t)A->rows * tess_type_size(A->type);
     const double best = f->norm;
-    double norm;
-    memcpy(c->trial, c->x, bytes);
+    tess_residual residual;
+    if (f->grain <= tess_rounds_threshold(f))
+        memcpy(c->trial, c->x, bytes);
+    else
+        memset(c->trial, 0, bytes);
     f->norm = f->rhs_norm; /* the inner solver's residuals are relative to |b| already */
     f->solver->inner->options.atol = f->solver->options.atol;
     const tess_status status = iterate_rung(c, most);
     f->norm = best;
     TESS_TRY(status);
     c->ran = true;
-    TESS_TRY(tess_rounds_residual(f, c->b, c->trial, c->r, &norm));
-    if (norm < best) {
+    TESS_TRY(tess_rounds_residual(f, c->b, c->trial, c->r, &residual));
+    if (tess_rounds_take(f, residual))
         memcpy(c->x, c->trial, bytes);
-        f->norm = norm;
-    }
     return TESS_OK;
 }
 
@@ -251,7 +253,7 @@ static tess_status attempt(climb *c)
 static void give_up(const climb *c, const automatic *a, tess_system *end)
 {
     const tess_rounds *f = &c->rounds;
-    const double best = f->norm / f->rhs_norm;
+    const double best = tess_rounds_relative(f);
     const bool spent = tess_seconds() >= c->budget_end;
     if (a->watch.cancelled)
         tess_system_end(end, TESS_REASON_CANCELLED,
@@ -285,12 +287,13 @@ static tess_status climb_rungs(climb *c, tess_system *end)
         if (!is_for(a, a->at))
             continue;
         TESS_TRY(attempt(c));
-        if (f->norm <= tess_rounds_threshold(f)) {
+        if (tess_rounds_solved(f)) {
             tess_system_converged(end, f->norm, f->result.iterations);
             return TESS_OK;
         }
         if (c->ran && c->last.reason == TESS_REASON_LEAST_SQUARES) {
-            TESS_TRY(tess_rounds_residual(f, c->b, c->x, c->r, &f->norm));
+            tess_residual residual;
+            TESS_TRY(tess_rounds_residual(f, c->b, c->x, c->r, &residual));
             return tess_rounds_least(f, c->r, end);
         }
         drop_inner(solver);
@@ -338,14 +341,17 @@ static tess_status run(climb *c)
     if (!end.done)
         check_system(c, a, &end);
     if (!end.done) {
-        TESS_TRY(tess_rounds_residual(f, c->b, c->x, c->r, &f->norm));
-        if (!isfinite(f->norm)) {
+        tess_residual first;
+        TESS_TRY(tess_rounds_residual(f, c->b, c->x, c->r, &first));
+        if (isfinite(first.norm + first.rounding)) {
+            tess_rounds_set(f, first);
+        } else {
             memset(c->x, 0,
                    (size_t)f->solver->plan->matrix->rows *
                        tess_type_size(f->solver->plan->matrix->type));
             f->norm = f->rhs_norm;
         }
-        if (f->norm <= tess_rounds_threshold(f))
+        if (tess_rounds_solved(f))
             tess_system_converged(&end, f->norm, 0);
     }
     TESS_TRY(tess_history_put(f->solver, 0, f->norm / fmax(f->rhs_norm, 1e-300)));

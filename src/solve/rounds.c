@@ -2,11 +2,35 @@
  * solve. */
 #include "solve/solve.h"
 
-#include <float.h>
-
 double tess_rounds_threshold(const tess_rounds *f)
 {
     return fmax(f->solver->options.tol * f->rhs_norm, f->solver->options.atol);
+}
+
+bool tess_rounds_solved(const tess_rounds *f)
+{
+    return f->norm + f->rounding <= tess_rounds_threshold(f);
+}
+
+double tess_rounds_relative(const tess_rounds *f)
+{
+    const double norm = tess_rounds_solved(f) ? f->norm : f->norm + f->rounding;
+    return f->rhs_norm > 0 ? norm / f->rhs_norm : 0;
+}
+
+void tess_rounds_set(tess_rounds *f, tess_residual residual)
+{
+    f->norm = residual.norm;
+    f->rounding = residual.rounding;
+    f->grain = residual.grain;
+}
+
+bool tess_rounds_take(tess_rounds *f, tess_residual residual)
+{
+    if (!(residual.norm + residual.rounding < f->norm + f->rounding))
+        return false;
+    tess_rounds_set(f, residual);
+    return true;
 }
 
 /* Passes an inner iteration on: iterations count through all rounds, and residuals are those of the
@@ -29,29 +53,9 @@ static tess_status append_history(tess_rounds *f, const tess_result *inner)
     return TESS_OK;
 }
 
-/* Returns the root of the sum of squares, which may be beyond the range of double. */
-static double norm_of_values(const void *v, tess_type scalar, int64_t scalars)
-{
-    const tess_type type = tess_real_type(scalar);
-    const int64_t count = tess_reals(scalar, scalars);
-    double largest = 0, sum = 0;
-    for (int64_t i = 0; i < count; i++) {
-        const double value = tess_get(v, type, i);
-        if (!isfinite(value))
-            return fabs(value);
-        largest = fmax(largest, fabs(value));
-    }
-    const double scale = largest > 1e-100 && largest < 1e100 ? 1 : largest;
-    for (int64_t i = 0; i < count && largest > 0; i++) {
-        const double value = tess_get(v, type, i) / scale;
-        sum += value * value;
-    }
-    return scale * sqrt(sum);
-}
-
 static double norm_of(const tess_plan *plan, const void *v)
 {
-    return norm_of_values(v, plan->matrix->type, plan->matrix->rows);
+    return tess_norm_wide(v, plan->matrix->type, plan->matrix->rows);
 }
 
 static void scale_vector(const tess_plan *plan, int exponent, const void *from, void *to)
@@ -110,119 +114,19 @@ static size_t vector_bytes(const tess_plan *plan)
     return (size_t)plan->matrix->rows * tess_type_size(plan->matrix->type);
 }
 
-/* A sum in more digits than a double has. Where long double is quadruple precision, each of its
- * operations is a function call. There the sum is two doubles: `high`, and in `low` what rounding
- * took from it. */
-#if LDBL_MANT_DIG > 64
-typedef struct wide {
-    double high, low;
-} wide;
-
-static wide wide_of(double value)
-{
-    return (wide){value, 0};
-}
-
-/* Returns sum - a b. The errors of the product and of the sum are known exactly (Dekker, Knuth). */
-static wide wide_less(wide sum, double a, double b)
-{
-    const double product = -a * b, lost_in_product = fma(-a, b, -product);
-    const double high = sum.high + product, taken = high - sum.high;
-    const double lost_in_sum = (sum.high - (high - taken)) + (product - taken);
-    return (wide){high, sum.low + (lost_in_product + lost_in_sum)};
-}
-
-static double wide_rounded(wide sum)
-{
-    return isfinite(sum.low) ? sum.high + sum.low : sum.high;
-}
-#else
-typedef long double wide;
-
-static wide wide_of(double value)
-{
-    return value;
-}
-
-static wide wide_less(wide sum, double a, double b)
-{
-    return sum - (long double)a * b;
-}
-
-static double wide_rounded(wide sum)
-{
-    return (double)sum;
-}
-#endif
-
-/* Computes the rows of r = b - A x in a block row. Where the entries of A or x are large against b,
- * a sum in double has no digit left to compare with a tolerance. */
-static void residual_of_row(const tess_matrix *A, int64_t block_row, const void *b, const void *x,
-                            void *r)
-{
-    const int64_t height = A->block_height, width = A->block_width;
-    for (int64_t i = 0; i < height && block_row * height + i < A->rows; i++) {
-        const int64_t row = block_row * height + i;
-        wide sum = wide_of(tess_get(b, A->type, row));
-        for (int64_t k = A->row_offsets[block_row]; k < A->row_offsets[block_row + 1]; k++)
-            for (int64_t j = 0; j < width && A->columns[k] * width + j < A->cols; j++)
-                sum = wide_less(sum, tess_matrix_value(A, (k * width + j) * height + i),
-                                tess_get(x, A->type, A->columns[k] * width + j));
-        tess_put(r, A->type, row, wide_rounded(sum));
-    }
-}
-
-/* The same for complex numbers. */
-static void complex_residual_of_row(const tess_matrix *A, int64_t block_row, const void *b,
-                                    const void *x, void *r)
-{
-    const int64_t height = A->block_height, width = A->block_width;
-    for (int64_t i = 0; i < height && block_row * height + i < A->rows; i++) {
-        const int64_t row = block_row * height + i;
-        const tess_complex right = tess_get_complex(b, A->type, row);
-        wide re = wide_of(right.re), im = wide_of(right.im);
-        for (int64_t k = A->row_offsets[block_row]; k < A->row_offsets[block_row + 1]; k++)
-            for (int64_t j = 0; j < width && A->columns[k] * width + j < A->cols; j++) {
-                const tess_complex a = tess_matrix_complex_value(A, (k * width + j) * height + i);
-                const tess_complex at = tess_get_complex(x, A->type, A->columns[k] * width + j);
-                re = wide_less(wide_less(re, a.re, at.re), -a.im, at.im);
-                im = wide_less(wide_less(im, a.re, at.im), a.im, at.re);
-            }
-        tess_put_complex(r, A->type, row, (tess_complex){wide_rounded(re), wide_rounded(im)});
-    }
-}
-
-struct residual_of_rows {
-    const tess_matrix *A;
-    const void *b, *x;
-    void *r;
-};
-
-static void residual_of_rows(void *arg, tess_range rows)
-{
-    const struct residual_of_rows *job = arg;
-    const bool complex = tess_is_complex(job->A->type);
-    for (int64_t row = rows.first; row < rows.last; row++)
-        (complex ? complex_residual_of_row : residual_of_row)(job->A, row, job->b, job->x, job->r);
-}
-
 tess_status tess_rounds_residual(tess_rounds *f, const void *b, const void *x, void *r,
-                                 double *norm)
+                                 tess_residual *out)
 {
-    tess_plan *plan = f->solver->plan;
     const double started = tess_seconds();
-    TESS_TRY(tess_plan_host_values(plan));
-    const tess_matrix A = tess_plan_present(plan);
-    tess_for(plan->ctx, A.block_rows, residual_of_rows, &(struct residual_of_rows){&A, b, x, r});
+    TESS_TRY(tess_residual_wide(f->solver->plan, b, x, r, out));
     f->result.seconds_spmv += tess_seconds() - started;
-    f->result.bytes += tess_matrix_spmv_bytes(plan->matrix);
-    *norm = norm_of(plan, r);
+    f->result.bytes += tess_matrix_spmv_bytes(f->solver->plan->matrix);
     return TESS_OK;
 }
 
 static double norm_of_matrix(const tess_matrix *A)
 {
-    return norm_of_values(A->values, A->type, tess_matrix_stored(A));
+    return tess_norm_wide(A->values, A->type, tess_matrix_stored(A));
 }
 
 /* Extends the norm to the rows of all parts, with the same bits on each part. */
@@ -275,7 +179,7 @@ tess_status tess_rounds_least(tess_rounds *f, const void *r, tess_system *end)
     else
         tess_system_end(end, TESS_REASON_STAGNATED,
                         "|A'r| stays at %.3g |A||r|, |b - Ax|/|b| at %.3g after %lld iterations",
-                        *normal, f->norm / f->rhs_norm, (long long)f->result.iterations);
+                        *normal, tess_rounds_relative(f), (long long)f->result.iterations);
     return TESS_OK;
 }
 
@@ -355,7 +259,7 @@ void tess_rounds_end(tess_rounds *f, const tess_system *end)
 
 void tess_rounds_finish(tess_rounds *f, double started, tess_result *result)
 {
-    f->result.residual = f->result.true_residual = f->rhs_norm > 0 ? f->norm / f->rhs_norm : 0;
+    f->result.residual = f->result.true_residual = tess_rounds_relative(f);
     f->result.rhs_norm = f->rhs_norm;
     f->result.seconds = tess_seconds() - started;
     f->result.history = f->solver->history;

@@ -86,6 +86,21 @@ tess_status tess_together_coordinates(tess_solver *solver, int dimensions,
 /* Returns part 0's solver. */
 tess_solver *tess_together_first(const tess_solver *solver);
 
+/* ---- residual.c ---- */
+
+/* |b - A x| as computed, about how much it may be off by, and how much it changes where x is
+ * rounded. */
+typedef struct tess_residual {
+    double norm, rounding, grain;
+} tess_residual;
+
+/* Computes r = b - A x with the plan's present values in extended precision. All vectors are in
+ * host memory. */
+tess_status tess_residual_wide(tess_plan *plan, const void *b, const void *x, void *r,
+                               tess_residual *out);
+/* Returns the root of the sum of squares, which may be beyond the range of double. */
+double tess_norm_wide(const void *v, tess_type scalar, int64_t scalars);
+
 /* ---- rounds.c: corrections of x by an inner solver ---- */
 
 /* Makes a plan of a matrix that stands for the solver's own. Where the caller named a kernel, the
@@ -100,23 +115,30 @@ tess_status tess_inner_update(tess_solver *solver);
 
 typedef struct tess_rounds {
     tess_solver *solver;
-    tess_result result;    /* so far: iterations, seconds, bytes */
-    double rhs_norm, norm; /* |b|, |b - A x| now */
-    int64_t most;          /* iterations in all */
+    tess_result result;     /* so far: iterations, seconds, bytes */
+    double rhs_norm, norm;  /* |b|, |b - A x| now */
+    double rounding, grain; /* as in tess_residual */
+    int64_t most;           /* iterations in all */
 } tess_rounds;
 
 /* Returns the |r| at which the solve has converged. */
 double tess_rounds_threshold(const tess_rounds *rounds);
+/* Returns whether |r| is there, whatever its rounding. */
+bool tess_rounds_solved(const tess_rounds *rounds);
+/* Returns |r|/|b| for a report: with its rounding, where that is why the system is not solved. */
+double tess_rounds_relative(const tess_rounds *rounds);
+void tess_rounds_set(tess_rounds *rounds, tess_residual residual);
+/* The same where `residual` is smaller than the present one. Returns whether it is. */
+bool tess_rounds_take(tess_rounds *rounds, tess_residual residual);
 /* Solves A' d = r to `tol` with solver->inner, from the given d. Adds its iterations, costs and
  * history to those of the rounds. */
 tess_status tess_rounds_solve(tess_rounds *rounds, double tol, const void *r, void *d,
                               tess_result *inner);
 /* Ends the solve with the reason and text of `end`. */
 void tess_rounds_end(tess_rounds *rounds, const tess_system *end);
-/* Computes r = b - A x with the values of the solver's plan in extended precision, and |r|. All
- * vectors are in host memory. */
+/* tess_residual_wide with the solver's plan, whose cost is added to the result's. */
 tess_status tess_rounds_residual(tess_rounds *rounds, const void *b, const void *x, void *r,
-                                 double *norm);
+                                 tess_residual *out);
 /* Ends a solve whose r the inner solver calls the smallest there is: with TESS_REASON_LEAST_SQUARES
  * where A^T r is small, with TESS_REASON_STAGNATED otherwise. r is in host memory. */
 tess_status tess_rounds_least(tess_rounds *rounds, const void *r, tess_system *end);

@@ -1,0 +1,163 @@
+/* Residuals in extended precision, and what rounding leaves of them.
+ *
+ *     r = b - A x
+ *     s = |A| |x| + |b|            entry by entry
+ *     rounding = epsilon |s|       what |r| may be off by; epsilon of the precision r is summed in
+ *     grain = epsilon |s|          what |r| changes by when x is rounded; epsilon of the type of x
+ *
+ * Where x is so large that b has no digit in the sum, r may come out as 0 though no x solves the
+ * system. So a system counts as solved where |r| + rounding is within the tolerance. The bound is
+ * by entries: it grows with A and x where they are large in the same row only, so that an x of
+ * badly scaled columns is not doubted for the product of two norms.
+ */
+#include "solve/solve.h"
+
+#include <float.h>
+
+/* Returns the root of the sum of squares, which may be beyond the range of double. */
+double tess_norm_wide(const void *v, tess_type scalar, int64_t scalars)
+{
+    const tess_type type = tess_real_type(scalar);
+    const int64_t count = tess_reals(scalar, scalars);
+    double largest = 0, sum = 0;
+    for (int64_t i = 0; i < count; i++) {
+        const double value = tess_get(v, type, i);
+        if (!isfinite(value))
+            return fabs(value);
+        largest = fmax(largest, fabs(value));
+    }
+    const double scale = largest > 1e-100 && largest < 1e100 ? 1 : largest;
+    for (int64_t i = 0; i < count && largest > 0; i++) {
+        const double value = tess_get(v, type, i) / scale;
+        sum += value * value;
+    }
+    return scale * sqrt(sum);
+}
+
+/* A sum in more digits than a double has. Where long double is quadruple precision, each of its
+ * operations is a function call. There the sum is two doubles: `high`, and in `low` what rounding
+ * took from it. */
+#if LDBL_MANT_DIG > 64
+typedef struct wide {
+    double high, low;
+} wide;
+
+static const double wide_epsilon = 0x1p-100;
+
+static wide wide_of(double value)
+{
+    return (wide){value, 0};
+}
+
+/* Returns sum - a b. The errors of the product and of the sum are known exactly (Dekker, Knuth). */
+static wide wide_less(wide sum, double a, double b)
+{
+    const double product = -a * b, lost_in_product = fma(-a, b, -product);
+    const double high = sum.high + product, taken = high - sum.high;
+    const double lost_in_sum = (sum.high - (high - taken)) + (product - taken);
+    return (wide){high, sum.low + (lost_in_product + lost_in_sum)};
+}
+
+static double wide_rounded(wide sum)
+{
+    return isfinite(sum.low) ? sum.high + sum.low : sum.high;
+}
+#else
+typedef long double wide;
+
+static const double wide_epsilon = LDBL_EPSILON;
+
+static wide wide_of(double value)
+{
+    return value;
+}
+
+static wide wide_less(wide sum, double a, double b)
+{
+    return sum - (long double)a * b;
+}
+
+static double wide_rounded(wide sum)
+{
+    return (double)sum;
+}
+#endif
+
+/* What all threads share. */
+typedef struct residual_of_rows {
+    const tess_matrix *A;
+    const void *b, *x;
+    void *r;
+    double *sizes; /* |A| |x| + |b| */
+} residual_of_rows;
+
+/* Computes the rows of r = b - A x in a block row. Where the entries of A or x are large against b,
+ * a sum in double has no digit left to compare with a tolerance. */
+static void residual_of_row(const residual_of_rows *job, int64_t block_row)
+{
+    const tess_matrix *A = job->A;
+    const int64_t height = A->block_height, width = A->block_width;
+    for (int64_t i = 0; i < height && block_row * height + i < A->rows; i++) {
+        const int64_t row = block_row * height + i;
+        const double right = tess_get(job->b, A->type, row);
+        wide sum = wide_of(right);
+        double size = fabs(right);
+        for (int64_t k = A->row_offsets[block_row]; k < A->row_offsets[block_row + 1]; k++)
+            for (int64_t j = 0; j < width && A->columns[k] * width + j < A->cols; j++) {
+                const double a = tess_matrix_value(A, (k * width + j) * height + i),
+                             at = tess_get(job->x, A->type, A->columns[k] * width + j);
+                sum = wide_less(sum, a, at);
+                size += fabs(a) * fabs(at);
+            }
+        tess_put(job->r, A->type, row, wide_rounded(sum));
+        job->sizes[row] = size;
+    }
+}
+
+/* The same for complex numbers. */
+static void complex_residual_of_row(const residual_of_rows *job, int64_t block_row)
+{
+    const tess_matrix *A = job->A;
+    const int64_t height = A->block_height, width = A->block_width;
+    for (int64_t i = 0; i < height && block_row * height + i < A->rows; i++) {
+        const int64_t row = block_row * height + i;
+        const tess_complex right = tess_get_complex(job->b, A->type, row);
+        wide re = wide_of(right.re), im = wide_of(right.im);
+        double size = fabs(right.re) + fabs(right.im);
+        for (int64_t k = A->row_offsets[block_row]; k < A->row_offsets[block_row + 1]; k++)
+            for (int64_t j = 0; j < width && A->columns[k] * width + j < A->cols; j++) {
+                const tess_complex a = tess_matrix_complex_value(A, (k * width + j) * height + i);
+                const tess_complex at =
+                    tess_get_complex(job->x, A->type, A->columns[k] * width + j);
+                re = wide_less(wide_less(re, a.re, at.re), -a.im, at.im);
+                im = wide_less(wide_less(im, a.re, at.im), a.im, at.re);
+                size += (fabs(a.re) + fabs(a.im)) * (fabs(at.re) + fabs(at.im));
+            }
+        tess_put_complex(job->r, A->type, row, (tess_complex){wide_rounded(re), wide_rounded(im)});
+        job->sizes[row] = size;
+    }
+}
+
+static void residual_of_range(void *arg, tess_range rows)
+{
+    const residual_of_rows *job = arg;
+    const bool complex = tess_is_complex(job->A->type);
+    for (int64_t row = rows.first; row < rows.last; row++)
+        (complex ? complex_residual_of_row : residual_of_row)(job, row);
+}
+
+tess_status tess_residual_wide(tess_plan *plan, const void *b, const void *x, void *r,
+                               tess_residual *out)
+{
+    double *sizes;
+    TESS_TRY(tess_plan_host_values(plan));
+    const tess_matrix A = tess_plan_present(plan);
+    TESS_TRY(TESS_ALLOC(plan->ctx, A.rows, &sizes));
+    tess_for(plan->ctx, A.block_rows, residual_of_range, &(residual_of_rows){&A, b, x, r, sizes});
+    out->norm = tess_norm_wide(r, A.type, A.rows);
+    const double size = tess_norm_wide(sizes, TESS_F64, A.rows);
+    out->rounding = wide_epsilon * size;
+    out->grain = (tess_real_type(A.type) == TESS_F32 ? FLT_EPSILON : DBL_EPSILON) * size;
+    tess_free(plan->ctx, sizes);
+    return TESS_OK;
+}

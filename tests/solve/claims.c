@@ -1,0 +1,102 @@
+/* What a result says is true: no solution where there is none, no x that is worse than the first
+ * one. */
+#include <math.h>
+#include <string.h>
+
+#include "problems.h"
+
+/* n x n from row-major entries, as blocks of 1 x 1 or as one block. */
+static problem open_dense(tess_ctx *ctx, int64_t n, const double *dense, const double *b,
+                          int32_t block, const char *device)
+{
+    int64_t *rows = malloc((size_t)(n * n) * sizeof *rows),
+            *cols = malloc((size_t)(n * n) * sizeof *cols), count = 0;
+    double *values = malloc((size_t)(n * n) * sizeof *values);
+    for (int64_t k = 0; k < n * n; k++)
+        if (dense[k] != 0) {
+            rows[count] = k / n;
+            cols[count] = k % n;
+            values[count++] = dense[k];
+        }
+    problem p = problem_open(
+        ctx, problem_from_entries(ctx, n, count, rows, cols, TESS_F64, values, block, TESS_F64),
+        device);
+    memcpy(p.b, b, (size_t)n * sizeof *b);
+    free(rows);
+    free(cols);
+    free(values);
+    return p;
+}
+
+static tess_result solve(problem *p, const char *spec)
+{
+    tess_result result;
+    memset(p->x, 0, (size_t)p->A->rows * sizeof *p->x);
+    if (tess_solve(p->plan, spec, p->b, p->x, &result) != TESS_OK)
+        fail_msg("%s: %s", spec, tess_ctx_error(p->plan->ctx));
+    return result;
+}
+
+/* All entries are 1. The factors of ilut have a pivot in place of 0, so that x grows to 1e20. There
+ * b has no digit in b - A x. */
+static void an_x_that_absorbs_b_is_no_solution(void **state)
+{
+    static const char *const specs[] = {"gmres:pc=ilut,pivot=0.1,scale=match,order=rcm",
+                                        "gmres:pc=ilut,pivot=0.1", "auto"};
+    double ones[25];
+    for (int i = 0; i < 25; i++)
+        ones[i] = 1;
+    for (int64_t n = 2; n <= 5; n++)
+        for (int block = 0; block < 2; block++)
+            for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
+                const double b[] = {1, 2, 3, 4, 5};
+                problem p = open_dense(test_ctx(state), n, ones, b, block ? (int32_t)n : 1, "cpu");
+                const tess_result result = solve(&p, specs[i]);
+                double squares = 0, least = 0;
+                for (int64_t k = 0; k < n; k++) {
+                    squares += b[k] * b[k];
+                    least += (b[k] - (double)(n + 1) / 2) * (b[k] - (double)(n + 1) / 2);
+                }
+                least = sqrt(least / squares);
+                if (result.reason == TESS_REASON_CONVERGED ||
+                    !(result.true_residual > 0.99 * least))
+                    fail_msg("%d x %d, %s: %s, %s", (int)n, (int)n, specs[i],
+                             tess_reason_name(result.reason), result.text);
+                if (strcmp(specs[i], "auto") == 0 && (result.reason != TESS_REASON_LEAST_SQUARES ||
+                                                      !(result.true_residual < 1.01 * least)))
+                    fail_msg("%d x %d: %s, %s", (int)n, (int)n, tess_reason_name(result.reason),
+                             result.text);
+                problem_close(&p);
+            }
+}
+
+/* The last row is the sum of the first two, but its b is not. */
+static void singular_systems_have_no_solution(void **state)
+{
+    const uint64_t draws = test_draws(300);
+    for (uint64_t seed = 0; seed < draws; seed++) {
+        const int64_t n = 3 + tess_random_below(seed, 0, 4);
+        double dense[36], b[6];
+        for (int64_t k = 0; k < n * n; k++)
+            dense[k] = (double)tess_random_below(seed, 1 + (uint64_t)k, 7) - 3;
+        for (int64_t j = 0; j < n; j++) {
+            dense[(n - 1) * n + j] = dense[j] + dense[n + j];
+            b[j] = (double)tess_random_below(seed, 100 + (uint64_t)j, 9);
+        }
+        b[n - 1] = b[0] + b[1] + 1 + (double)(seed % 50);
+        problem p = open_dense(test_ctx(state), n, dense, b, 1, "cpu");
+        const tess_result result = solve(&p, "auto");
+        if (result.reason == TESS_REASON_CONVERGED || !(result.true_residual > 1e-3))
+            fail_msg("seed %d: %s, %s", (int)seed, tess_reason_name(result.reason), result.text);
+        problem_close(&p);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_x_that_absorbs_b_is_no_solution),
+        cmocka_unit_test(singular_systems_have_no_solution),
+    };
+    return cmocka_run_group_tests(tests, test_setup, test_teardown);
+}
