@@ -39,14 +39,26 @@ static tess_status remember(tess_solver *solver, const tess_system *system)
     return tess_history_put(solver, system->iteration, tess_relative(system, system->residual));
 }
 
-/* Computes |b - A x|. Afterwards the recurrence cannot go on, only start again. */
-static tess_status true_residual(tess_solver *solver, int j, double *norm)
+/* Runs a list that leaves the square of a norm. */
+static tess_status find_norm(tess_solver *solver, const tess_steps *steps, int j, double *norm)
 {
     tess_space *space = &solver->space;
-    TESS_TRY(space->ops->run(space, &solver->residual, &j, 1));
+    TESS_TRY(space->ops->run(space, steps, &j, 1));
     TESS_TRY(space->ops->read_slots(space, j, solver->slots));
     *norm = sqrt(solver->slots[TESS_S_RR]);
     return TESS_OK;
+}
+
+/* Computes |b - A x|. Where x is so large that rounding decides its size, a second computation with
+ * other roundings finds another size. Then extended precision decides or, where A is not on the
+ * host, the larger of the two. Afterwards the recurrence cannot go on, only start again. */
+static tess_status true_residual(tess_solver *solver, int j, double *norm)
+{
+    double first, second;
+    TESS_TRY(find_norm(solver, &solver->residual, j, &first));
+    TESS_TRY(find_norm(solver, &solver->check, j, &second));
+    *norm = second > 2 * first ? second : first;
+    return second > 2 * first ? tess_residual_settle(solver, j, norm) : TESS_OK;
 }
 
 int64_t tess_patience(const tess_solver *solver)
@@ -254,25 +266,58 @@ static tess_status begin(tess_solver *solver, tess_system *system, int j, const 
     return tess_begin_again(solver, system, j);
 }
 
+/* Returns whether the method might have gone on. */
+static bool is_under_way(const tess_system *system)
+{
+    return system->reason == TESS_REASON_ITERATION_LIMIT || system->reason == TESS_REASON_CANCELLED;
+}
+
+/* Computes the residual of a system that is not solved. */
+static tess_status find_failure(tess_solver *solver, tess_system *system, int j)
+{
+    double *norm = &system->true_residual;
+    const bool descends = solver->options.method->positive_definite;
+    if (solver->options.method->least_squares)
+        TESS_TRY(true_normal(solver, system, j));
+    else if (is_under_way(system) && !descends)
+        TESS_TRY(true_residual(solver, j, norm));
+    else
+        TESS_TRY(find_norm(solver, &solver->residual, j, norm));
+    return is_under_way(system) ? TESS_OK : tess_residual_settle(solver, j, norm);
+}
+
+/* Returns whether the caller keeps its first x, since that of a system that is not solved is worse.
+ * On the way of a method like cg |r| may grow by the root of the condition, which is at most 1e16:
+ * that x is one to go on from. */
+static bool keeps_start(const tess_solver *solver, const tess_system *system)
+{
+    const bool descends = solver->options.method->positive_definite;
+    const double most = is_under_way(system) && descends ? 1e8 : 1;
+    return isfinite(system->start_residual) &&
+           !(system->true_residual <= most * system->start_residual);
+}
+
 /* Downloads x of an ended system, and computes its true residual. */
 static tess_status end(tess_solver *solver, tess_system *system, int j, void *x,
                        tess_result *result)
 {
     const bool solved =
         system->reason == TESS_REASON_CONVERGED || system->reason == TESS_REASON_ZERO_RHS;
-    const bool least = solver->options.method->least_squares;
-    if (!solved && least)
-        TESS_TRY(true_normal(solver, system, j));
-    else if (!solved)
-        TESS_TRY(true_residual(solver, j, &system->true_residual));
-    TESS_TRY(solver->space.ops->download(&solver->space, TESS_V_X, j, x));
+    if (!solved)
+        TESS_TRY(find_failure(solver, system, j));
+    if (!solved && keeps_start(solver, system)) {
+        system->true_residual = system->start_residual;
+        tess_append(system->text, sizeof system->text, "; x is left as it was");
+    } else {
+        TESS_TRY(solver->space.ops->download(&solver->space, TESS_V_X, j, x));
+    }
     *result = (tess_result){
         .reason = system->reason,
         .iterations = system->iteration,
         .residual = tess_relative(system, system->residual),
         .true_residual = tess_relative(system, system->true_residual),
         .rhs_norm = system->rhs_norm,
-        .normal_residual = !solved && least ? system->normal : 0,
+        .normal_residual = solved || !solver->options.method->least_squares ? 0 : system->normal,
         .history_count = j == 0 ? system->iteration + 1 : 0,
         .history = j == 0 ? solver->history : NULL,
     };

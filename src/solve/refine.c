@@ -19,9 +19,10 @@ static const double inner_tol = 1e-5;
 typedef struct refinement {
     tess_rounds rounds;
     const double *b;
-    double *x, *r;
+    double *x, *r, *product; /* product: of the last check alone */
     float *single_r, *d;
-    void *memory[5]; /* the vectors above that are to be freed */
+    double step;     /* of the correction d in x */
+    void *memory[6]; /* the vectors above that are to be freed */
     int taken;
 } refinement;
 
@@ -130,19 +131,49 @@ static void add_scaled(void *arg, tess_range range)
 {
     refinement *f = arg;
     for (int64_t i = range.first; i < range.last; i++)
-        f->x[i] += f->rounds.norm * (double)f->d[i];
+        f->x[i] += f->step * (double)f->d[i];
 }
 
-/* x = x + |r| d. */
-static tess_status add_correction(refinement *f)
+/* x = x + step d. */
+static tess_status add_correction(refinement *f, double step)
 {
     tess_plan *plan = f->rounds.solver->plan;
     const int64_t n = plan->matrix->rows;
     if (backend_of(f)->memory_convert)
-        return backend_of(f)->memory_convert(plan, n, f->rounds.norm, f->d, TESS_F32, true, f->x,
-                                             TESS_F64);
+        return backend_of(f)->memory_convert(plan, n, step, f->d, TESS_F32, true, f->x, TESS_F64);
+    f->step = step;
     tess_for(plan->ctx, n, add_scaled, f);
     return TESS_OK;
+}
+
+static void scale_x(void *arg, tess_range range)
+{
+    refinement *f = arg;
+    for (int64_t i = range.first; i < range.last; i++)
+        f->r[i] = 0.75 * f->x[i];
+}
+
+static void subtract_product(void *arg, tess_range range)
+{
+    refinement *f = arg;
+    for (int64_t i = range.first; i < range.last; i++)
+        f->r[i] = f->b[i] - f->product[i] / 0.75;
+}
+
+/* r = 3/4 x, or r = b - product / (3/4). */
+static tess_status fill_r(refinement *f, bool from_x)
+{
+    tess_plan *plan = f->rounds.solver->plan;
+    const int64_t n = plan->matrix->rows;
+    if (!backend_of(f)->memory_convert) {
+        tess_for(plan->ctx, n, from_x ? scale_x : subtract_product, f);
+        return TESS_OK;
+    }
+    if (from_x)
+        return backend_of(f)->memory_convert(plan, n, 0.75, f->x, TESS_F64, false, f->r, TESS_F64);
+    TESS_TRY(copy_b(f));
+    return backend_of(f)->memory_convert(plan, n, -1 / 0.75, f->product, TESS_F64, true, f->r,
+                                         TESS_F64);
 }
 
 /* Allocates the vectors. Where the device has memory of its own, b and x of the host are copied to
@@ -188,6 +219,35 @@ static tess_status find_residual(refinement *f)
     return TESS_OK;
 }
 
+/* Sets *same to whether |b - A x| is within the tolerance also with other roundings: those of 3/4
+ * x. Where x is too large for its residual to be known, it is not. */
+static tess_status check_residual(refinement *f, bool *same)
+{
+    double rr = 0;
+    tess_plan *plan = f->rounds.solver->plan;
+    TESS_TRY(take(f, TESS_F64, &f->product));
+    TESS_TRY(fill_r(f, true));
+    TESS_TRY(tess_spmv(plan, 1, f->r, 0, f->product));
+    TESS_TRY(fill_r(f, false));
+    TESS_TRY(backend_of(f)->dot(plan, f->r, f->r, &rr));
+    *same = sqrt(rr) <= 2 * tess_rounds_threshold(&f->rounds);
+    return TESS_OK;
+}
+
+/* Ends the rounds at an x that solves the system, as far as rounding lets that be known. */
+static tess_status conclude(refinement *f, tess_system *end)
+{
+    bool same;
+    TESS_TRY(check_residual(f, &same));
+    if (same)
+        tess_system_converged(end, f->rounds.norm, f->rounds.result.iterations);
+    else
+        tess_system_end(end, TESS_REASON_STAGNATED,
+                        "|b - Ax|/|b| = %.3g is less than its rounding errors: x is too large",
+                        f->rounds.norm / f->rounds.rhs_norm);
+    return TESS_OK;
+}
+
 /* ---- Rounds ---- */
 
 /* One correction of x. */
@@ -196,7 +256,7 @@ static tess_status correct(refinement *f, tess_result *inner)
     TESS_TRY(set_inner(f));
     const double tol = fmax(inner_tol, 0.5 * tess_rounds_threshold(&f->rounds) / f->rounds.norm);
     TESS_TRY(tess_rounds_solve(&f->rounds, tol, f->single_r, f->d, inner));
-    return add_correction(f);
+    return add_correction(f, f->rounds.norm);
 }
 
 /* Rounds until the residual is small, or no longer falls. */
@@ -214,11 +274,15 @@ static tess_status refine(refinement *f)
             break;
         }
         if (f->rounds.norm <= tess_rounds_threshold(&f->rounds)) {
-            tess_system_converged(&end, f->rounds.norm, f->rounds.result.iterations);
+            TESS_TRY(conclude(f, &end));
             break;
         }
         TESS_TRY(correct(f, &inner));
         TESS_TRY(find_residual(f));
+        if (f->rounds.norm > before) { /* x is left no worse than it was */
+            TESS_TRY(add_correction(f, -before));
+            f->rounds.norm = before;
+        }
         if (inner.reason == TESS_REASON_CANCELLED || inner.reason == TESS_REASON_ITERATION_LIMIT)
             tess_system_end(&end, inner.reason, "%s at |b - Ax|/|b| = %.3g after %lld iterations",
                             inner.reason == TESS_REASON_CANCELLED ? "stopped by the callback"

@@ -1,4 +1,5 @@
-/* Residuals in extended precision, and what rounding leaves of them.
+/* Residuals that decide whether a system is solved: the lists of steps that compute them where the
+ * vectors are, and residuals in extended precision on the host, with what rounding leaves of them.
  *
  *     r = b - A x
  *     s = |A| |x| + |b|            entry by entry
@@ -13,6 +14,35 @@
 #include "solve/solve.h"
 
 #include <float.h>
+
+/* Appends the steps that put |b - A x|^2 into slot RR, computed with other roundings: A is
+ * multiplied with 3/4 of x. */
+static void build_check(tess_steps *s)
+{
+    const int part = TESS_V_OWN, product = TESS_V_OWN + 1;
+    tess_step_combine(s, part, 1, &(tess_term){0.75, TESS_ONE, TESS_V_X});
+    tess_step_apply(s, part, product);
+    tess_step_sum(s, part, 1, TESS_ONE, TESS_V_B, -1 / 0.75, TESS_ONE, product);
+    tess_step_dot(s, TESS_S_RR, part, part);
+}
+
+/* Appends the steps that put |r|^2 into slot RR and |A^T r|^2 into slot OWN. */
+static void build_normal(tess_steps *s)
+{
+    tess_step_residual(s, TESS_V_OWN);
+    tess_step_dot(s, TESS_S_RR, TESS_V_OWN, TESS_V_OWN);
+    tess_step_apply_transpose(s, TESS_V_OWN, TESS_V_OWN + 1);
+    tess_step_dot(s, TESS_S_OWN, TESS_V_OWN + 1, TESS_V_OWN + 1);
+}
+
+void tess_residual_build(tess_solver *solver)
+{
+    tess_step_residual(&solver->residual, TESS_V_OWN);
+    tess_step_dot(&solver->residual, TESS_S_RR, TESS_V_OWN, TESS_V_OWN);
+    build_check(&solver->check);
+    if (solver->options.method->least_squares)
+        build_normal(&solver->normal);
+}
 
 /* Returns the root of the sum of squares, which may be beyond the range of double. */
 double tess_norm_wide(const void *v, tess_type scalar, int64_t scalars)
@@ -160,4 +190,25 @@ tess_status tess_residual_wide(tess_plan *plan, const void *b, const void *x, vo
     out->grain = (tess_real_type(A.type) == TESS_F32 ? FLT_EPSILON : DBL_EPSILON) * size;
     tess_free(plan->ctx, sizes);
     return TESS_OK;
+}
+
+tess_status tess_residual_settle(tess_solver *solver, int system, double *norm)
+{
+    const tess_plan *plan = solver->plan;
+    const size_t size = tess_type_size(plan->matrix->type);
+    tess_space *space = &solver->space;
+    tess_residual residual;
+    char *vectors;
+    tess_status status;
+    if (plan->device->threads == 0 || plan->device->backend->matrix_free || tess_plan_is_part(plan))
+        return TESS_OK;
+    TESS_TRY(tess_alloc_bytes(solver->ctx, 3 * space->rows, size, (void **)&vectors));
+    char *x = vectors, *b = x + (size_t)space->rows * size, *r = b + (size_t)space->rows * size;
+    TESS_TRY_CLEAN(space->ops->download(space, TESS_V_X, system, x));
+    TESS_TRY_CLEAN(space->ops->download(space, TESS_V_B, system, b));
+    TESS_TRY_CLEAN(tess_residual_wide(solver->plan, b, x, r, &residual));
+    *norm = residual.norm + residual.rounding;
+cleanup:
+    tess_free(solver->ctx, vectors);
+    return status;
 }

@@ -88,6 +88,10 @@ tess_solver *tess_together_first(const tess_solver *solver);
 
 /* ---- residual.c ---- */
 
+/* Fills the lists solver->residual, solver->check and, of a method of least squares,
+ * solver->normal. */
+void tess_residual_build(tess_solver *solver);
+
 /* |b - A x| as computed, about how much it may be off by, and how much it changes where x is
  * rounded. */
 typedef struct tess_residual {
@@ -98,6 +102,9 @@ typedef struct tess_residual {
  * host memory. */
 tess_status tess_residual_wide(tess_plan *plan, const void *b, const void *x, void *r,
                                tess_residual *out);
+/* Sets *norm to |b - A x| of a system in the solver's space, its rounding included. Leaves it as it
+ * is where A is not the host's. */
+tess_status tess_residual_settle(tess_solver *solver, int system, double *norm);
 /* Returns the root of the sum of squares, which may be beyond the range of double. */
 double tess_norm_wide(const void *v, tess_type scalar, int64_t scalars);
 

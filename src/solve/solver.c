@@ -12,6 +12,7 @@ void tess_solver_unmake(tess_solver *solver)
     tess_space_close(&solver->space);
     tess_steps_free(&solver->start);
     tess_steps_free(&solver->residual);
+    tess_steps_free(&solver->check);
     tess_steps_free(&solver->rhs);
     tess_steps_free(&solver->zero);
     tess_steps_free(&solver->normal);
@@ -36,15 +37,6 @@ void tess_solver_destroy(tess_solver *solver)
     TESS_FREE(solver->ctx, solver->history, solver->modes, solver->coordinates, solver);
 }
 
-/* Appends the steps that put |r|^2 into slot RR and |A^T r|^2 into slot OWN. */
-static void build_normal(tess_steps *s)
-{
-    tess_step_residual(s, TESS_V_OWN);
-    tess_step_dot(s, TESS_S_RR, TESS_V_OWN, TESS_V_OWN);
-    tess_step_apply_transpose(s, TESS_V_OWN, TESS_V_OWN + 1);
-    tess_step_dot(s, TESS_S_OWN, TESS_V_OWN + 1, TESS_V_OWN + 1);
-}
-
 /* Builds all lists of steps, and the method's own state. */
 static tess_status build(tess_solver *solver)
 {
@@ -52,18 +44,17 @@ static tess_status build(tess_solver *solver)
     TESS_TRY(TESS_CALLOC(solver->ctx, solver->cycle, &solver->loop));
     for (int64_t i = 0; i < solver->cycle; i++)
         solver->loop[i] = empty;
-    solver->start = solver->residual = solver->rhs = solver->zero = solver->normal = empty;
+    solver->start = solver->residual = solver->check = solver->rhs = solver->zero = solver->normal =
+        empty;
 
-    tess_step_residual(&solver->residual, TESS_V_OWN);
-    tess_step_dot(&solver->residual, TESS_S_RR, TESS_V_OWN, TESS_V_OWN);
+    tess_residual_build(solver);
     tess_step_dot(&solver->rhs, TESS_S_RR, TESS_V_B, TESS_V_B);
     tess_step_copy(&solver->zero, TESS_V_X, TESS_V_B);
-    if (solver->options.method->least_squares)
-        build_normal(&solver->normal);
     solver->options.method->build(solver);
 
     TESS_TRY(tess_steps_finish(&solver->start));
     TESS_TRY(tess_steps_finish(&solver->residual));
+    TESS_TRY(tess_steps_finish(&solver->check));
     TESS_TRY(tess_steps_finish(&solver->rhs));
     TESS_TRY(tess_steps_finish(&solver->zero));
     TESS_TRY(tess_steps_finish(&solver->normal));
@@ -77,9 +68,9 @@ static tess_status open_space(tess_solver *solver, int vectors, int slots, int s
                               tess_space *space)
 {
     const tess_method *method = solver->options.method;
-    const tess_steps *const once[] = {&solver->start, &solver->residual, &solver->rhs,
-                                      &solver->zero, &solver->normal};
-    const int count = method->least_squares ? 5 : 4;
+    const tess_steps *const once[] = {&solver->start, &solver->residual, &solver->check,
+                                      &solver->rhs,   &solver->zero,     &solver->normal};
+    const int count = method->least_squares ? 6 : 5;
     TESS_TRY(tess_space_open(solver->plan, &solver->pc, vectors, slots, systems, space));
     const tess_stretch stretch = {.lists = solver->loop,
                                   .cycle = solver->cycle,

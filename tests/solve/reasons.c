@@ -35,6 +35,7 @@ static void indefinite_matrices_are_found_by_cg(void **state)
     assert_int_equal(tess_solve(p.plan, "cg", p.b, p.x, &result), TESS_OK);
     assert_int_equal(result.reason, TESS_REASON_INDEFINITE);
     assert_non_null(strstr(result.text, "p.Ap = -"));
+    p.b[3] = 10; /* r.z is negative */
     assert_int_equal(tess_solve(p.plan, "cg:pc=jacobi", p.b, p.x, &result), TESS_OK);
     assert_int_equal(result.reason, TESS_REASON_INDEFINITE);
     for (int i = 0; i < 6; i++)

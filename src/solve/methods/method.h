@@ -63,6 +63,7 @@ struct tess_solver {
     tess_space space;
     tess_steps start;    /* r = b - A x and all that follows from it */
     tess_steps residual; /* RR = |b - A x|^2 and nothing else */
+    tess_steps check;    /* the same with other roundings */
     tess_steps rhs;      /* RR = |b|^2 */
     tess_steps normal;   /* RR = |b - A x|^2, then |A^T (b - A x)|^2: least squares */
     double norm;         /* |A|, the root of the sum of squares: least squares */
