@@ -874,7 +874,8 @@ TESS_API tess_status tess_choose_blocking(tess_ctx *ctx, const tess_matrix *A, t
  *   fgmres     gmres that also keeps the preconditioned vectors
  *   dgmres     gmres that keeps deflate=4 vectors of the smallest singular values over a restart
  *   lsqr       the x with the smallest |b - A x|. Where no x solves the system it ends with
- *              TESS_REASON_LEAST_SQUARES, at |A^T r| <= tol |A| |r|
+ *              TESS_REASON_LEAST_SQUARES, when A^T r is a rounding error:
+ *              |A^T r| <= 128 epsilon |A| |b|, epsilon that of the matrix's type
  *   direct     complete factors by SuiteSparse, with refinement
  *   amg        multigrid cycles alone
  *
@@ -994,7 +995,9 @@ TESS_API int tess_solve_pc_traits(int i);
 
 /* Values are pinned. */
 typedef enum tess_reason {
-    TESS_REASON_CONVERGED = 0,       /* the true residual is within the tolerance */
+    TESS_REASON_CONVERGED = 0,       /* the true residual is within the tolerance, and it is known
+                                        better than that: x is not so large that b is lost in
+                                        the rounding errors of A x */
     TESS_REASON_ITERATION_LIMIT = 1, /* max iterations were done */
     TESS_REASON_DIVERGED = 2,        /* |r| grew by 1e10 */
     TESS_REASON_BREAKDOWN = 3,       /* a quantity that is divided by became 0 */
@@ -1003,13 +1006,15 @@ typedef enum tess_reason {
     TESS_REASON_NOT_FINITE = 6,   /* NaN or infinity in A, b, x or on the way */
     TESS_REASON_ZERO_RHS = 7,     /* b = 0: x = 0 is the solution, and x was set to it */
     TESS_REASON_CANCELLED = 8,    /* the callback said stop */
-    TESS_REASON_LEAST_SQUARES = 9 /* no x solves the system: this one has the smallest |b - A x| */
+    TESS_REASON_LEAST_SQUARES = 9 /* no x solves the system, within rounding: this one has the
+                                     smallest |b - A x| */
 } tess_reason;
 
 /* "CONVERGED" and so on; never NULL. */
 TESS_API const char *tess_reason_name(tess_reason reason);
 
-/* How a solve ended. Not to converge is a result, not an error: the call returns TESS_OK. */
+/* How a solve ended. Not to converge is a result, not an error: the call returns TESS_OK. A method
+ * that fails leaves the first x where its own has a larger |b - A x|. */
 typedef struct tess_result {
     tess_reason reason;
     char text[256]; /* one sentence: which quantity, its value, the iteration */

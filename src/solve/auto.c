@@ -120,7 +120,6 @@ static tess_status open_rung(tess_solver *solver, const tess_rung *rung, char *w
     if (solver->inner)
         return TESS_OK;
     TESS_TRY(tess_solve_options_parse(solver->ctx, rung->spec, &options));
-    options.normal = solver->options.normal;
     options.pc.most_bytes = 1e9 * solver->options.memory;
     options.pc.most_seconds = fmax(1e-3, a->watch.deadline - tess_seconds());
     const tess_kept_error kept = tess_error_keep(solver->ctx);

@@ -126,11 +126,16 @@ static tess_status confirm(tess_solver *solver, tess_system *system, int j, bool
     return TESS_OK;
 }
 
+bool tess_is_least(tess_type type, double normal, double residual)
+{
+    return normal * residual <= 32 * tess_least_rounding(type);
+}
+
 void tess_system_least(tess_system *system, double norm, double normal, int64_t iterations)
 {
     tess_system_end(system, TESS_REASON_LEAST_SQUARES,
-                    "no x solves it: |b - Ax|/|b| = %.3g is the smallest there is, |A'r| = %.3g "
-                    "|A||r| after %lld iteration%s",
+                    "no x solves it within rounding: |b - Ax|/|b| = %.3g is the smallest, |A'r| = "
+                    "%.3g |A||r| after %lld iteration%s",
                     tess_relative(system, norm), normal, (long long)iterations,
                     iterations == 1 ? "" : "s");
 }
@@ -152,7 +157,8 @@ static tess_status confirm_least(tess_solver *solver, tess_system *system, int j
 {
     const double before = system->normal;
     TESS_TRY(true_normal(solver, system, j));
-    if (system->normal <= slack * solver->options.normal)
+    if (tess_is_least(solver->plan->matrix->type, system->normal,
+                      tess_relative(system, system->true_residual)))
         tess_system_least(system, system->true_residual, system->normal, system->iteration);
     else if (!(system->normal <= 0.5 * before))
         tess_system_end(system, TESS_REASON_STAGNATED,

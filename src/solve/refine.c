@@ -290,7 +290,12 @@ static tess_status refine(refinement *f)
                             f->rounds.norm / f->rounds.rhs_norm,
                             (long long)f->rounds.result.iterations);
         else if (!(f->rounds.norm < 0.5 * before) && inner.reason != TESS_REASON_CONVERGED)
-            tess_system_end(&end, inner.reason, "in single precision: %s", inner.text);
+            tess_system_end(&end,
+                            inner.reason ==
+                                    TESS_REASON_LEAST_SQUARES /* single precision proves none */
+                                ? TESS_REASON_STAGNATED
+                                : inner.reason,
+                            "in single precision: %s", inner.text);
         else if (!(f->rounds.norm < 0.5 * before))
             tess_system_end(
                 &end, TESS_REASON_STAGNATED, "|b - Ax|/|b| stays at %.3g after %lld iterations",

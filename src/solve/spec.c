@@ -215,7 +215,6 @@ static tess_status parse_auto(tess_ctx *ctx, const char *text, tess_solve_option
         {"memory", TESS_OPTION_DOUBLE, &read.memory, 1e-6, 1e6, NULL, 0},
     };
     TESS_TRY(tess_options_parse(ctx, "auto", text, table, sizeof table / sizeof table[0]));
-    read.normal = read.tol;
     *options = read;
     return TESS_OK;
 }
@@ -295,7 +294,6 @@ tess_status tess_solve_options_parse(tess_ctx *ctx, const char *spec, tess_solve
     read.pc.magnitude = read.method->symmetric && !read.method->positive_definite;
     read.pc.single = words.pc_type == 1;
     read.inner_single = words.inner == 1;
-    read.normal = read.tol;
     *options = read;
     return TESS_OK;
 }

@@ -115,7 +115,7 @@ Of a matrix that is not square the least |b - Ax| is found, and how nearly is sa
 
   $ tessera solve gen:random:rows=6,cols=3 --rhs x6.mtx --device ref | grep -E '^(solver|result|normal)' | sed 's/[0-9.e-]* |A||r|/... |A||r|/;s/b| = [^ ]*/b| = .../'
   solver    lsqr:scale=equilibrate, b is x6.mtx
-  result    LEAST_SQUARES: no x solves it: |b - Ax|/|b| = ... is the smallest there is, |A'r| = ... |A||r| after 3 iterations
+  result    LEAST_SQUARES: no x solves it within rounding: |b - Ax|/|b| = ... is the smallest, |A'r| = ... |A||r| after 4 iterations
   normal    |A'r| = ... |A||r|, recomputed
 
 Without a method and a preconditioner, solvers are tried until one solves the system.

@@ -115,6 +115,49 @@ static void rectangular_systems_have_the_least_residual(void **state)
     }
 }
 
+/* Rows and columns of sizes from 1 to 1e-9. Every b has a solution, though A^T r is small against
+ * |A| and |r| long before it is found. */
+static void a_small_gradient_is_no_proof_that_nothing_solves_it(void **state)
+{
+    enum { MOST = 55 };
+    static const int64_t sizes[][2] = {{2, 2}, {2, 3}, {6, 6}, {8, 55}};
+    static const char *const specs[] = {"lsqr", "lsqr:scale=equilibrate", "auto"};
+    tess_ctx *ctx = test_ctx(state);
+    tess_device *device = test_device(ctx, "cpu:1");
+    int solved = 0;
+    for (size_t i = 0; i < 4 * 3 * 6; i++) {
+        const int64_t m = sizes[i / 18][0], n = sizes[i / 18][1];
+        int64_t rows[8 * MOST], cols[8 * MOST], count = 0;
+        double values[8 * MOST], b[8], x[MOST] = {0};
+        for (int64_t k = 0; k < m * n; k++) {
+            const int64_t row = k / n, column = k % n, small = i % 2 ? row : column;
+            if (m == 2 && row != column)
+                continue;
+            rows[count] = row;
+            cols[count] = column;
+            values[count++] = (m == 2 ? 1 : tess_random_unit(i, (uint64_t)k)) *
+                              pow(10, -9.0 * (double)small / (double)((i % 2 ? m : n) - 1));
+        }
+        for (int64_t k = 0; k < m; k++)
+            b[k] = 1 + 0.1 * (double)(i % 6);
+        tess_matrix *A;
+        tess_plan *plan;
+        tess_result result;
+        assert_int_equal(tess_matrix_from_coo(ctx, TESS_F64, m, n, count, rows, cols, values, &A),
+                         TESS_OK);
+        assert_int_equal(tess_plan_create(ctx, A, device, NULL, &plan), TESS_OK);
+        assert_int_equal(tess_solve(plan, specs[i / 6 % 3], b, x, &result), TESS_OK);
+        if (result.reason == TESS_REASON_LEAST_SQUARES)
+            fail_msg("case %d, %d x %d, %s: %s", (int)i, (int)m, (int)n, specs[i / 6 % 3],
+                     result.text);
+        solved += result.reason == TESS_REASON_CONVERGED;
+        tess_plan_destroy(plan);
+        tess_matrix_destroy(A);
+    }
+    assert_true(solved > 60); /* of 72 */
+    tess_device_close(device);
+}
+
 static void other_methods_refuse_what_is_not_square(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
@@ -237,6 +280,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rectangular_systems_have_the_least_residual),
+        cmocka_unit_test(a_small_gradient_is_no_proof_that_nothing_solves_it),
         cmocka_unit_test(other_methods_refuse_what_is_not_square),
         cmocka_unit_test(a_rectangular_solver_is_used_again),
         cmocka_unit_test(indefinite_systems_are_solved_by_minres),

@@ -6,8 +6,10 @@
  *     theta = s alpha,  rho- = -c alpha,  phi = c phi-,  phi- = s phi-
  *     x = x + (phi / rho) w,  w = M^-1 v - (theta / rho) w
  *
- * phi- is |r|, phi- alpha c is |M^-T A^T r|. A system without a solution ends where A^T r is small
- * against A and r (TESS_REASON_LEAST_SQUARES). The driver then computes A^T r from x.
+ * phi- is |r|, phi- alpha c is |M^-T A^T r|. A system without a solution ends where A^T r is a
+ * rounding error of A and b (TESS_REASON_LEAST_SQUARES). Before that a larger x might solve it:
+ * with A = diag(1, 1e-9), b = (1, 1) and x = (1, 0), A^T r is 1e-9. The driver then computes A^T r
+ * from x.
  */
 #include "solve/methods/method.h"
 
@@ -28,7 +30,8 @@ enum {
     STEP,
     NORMAL, /* |A^T r|^2 */
     SQUARE, /* the squares of all alpha and beta so far: |A|^2, nearly */
-    LIMIT,  /* the largest power of 2 not above 1 / normal^2 */
+    RHS,    /* |b|^2 */
+    LIMIT,  /* the largest power of 2 not above 1 / rounding^2 */
     MARGIN, /* positive while A^T r is not small */
     SLOTS
 };
@@ -49,7 +52,8 @@ static void build_unit(tess_steps *s, int vector)
 static void build_start(tess_solver *solver)
 {
     tess_steps *s = &solver->start;
-    const double wanted = 1 / fmax(solver->options.normal, 1e-15);
+    const double wanted = 1 / tess_least_rounding(solver->plan->matrix->type);
+    tess_step_scalar(&solver->rhs, TESS_OP_COPY, RHS, TESS_S_RR, TESS_S_RR);
     tess_step_residual(s, U);
     tess_step_dot(s, TESS_S_RR, U, U);
     tess_step_scalar(s, TESS_OP_COPY, BETA, TESS_S_RR, TESS_S_RR);
@@ -95,7 +99,7 @@ static void build_rotation(tess_steps *s)
     tess_step_scalar(s, TESS_OP_MUL, NORMAL, PHI_BAR, TURN);
     tess_step_scalar(s, TESS_OP_MUL, NORMAL, NORMAL, NORMAL);
     tess_step_scalar(s, TESS_OP_MUL, MARGIN, NORMAL, LIMIT);
-    tess_step_scalar(s, TESS_OP_MUL, TURN, SQUARE, TESS_S_RR);
+    tess_step_scalar(s, TESS_OP_MUL, TURN, SQUARE, RHS);
     tess_step_scalar(s, TESS_OP_SUB, MARGIN, MARGIN, TURN);
 }
 
@@ -124,13 +128,13 @@ static void build(tess_solver *solver)
 static void check(tess_solver *solver, tess_system *system, int64_t position)
 {
     const double *slots = solver->slots;
-    const double tol = fmax(solver->options.normal, 1e-15);
+    const double least = tess_least_rounding(solver->plan->matrix->type);
     if (system->residual <= system->threshold)
         return;
     if (position < 0)
         system->least = slots[ALPHA] == 0;
     else
-        system->least = slots[NORMAL] <= tol * tol * slots[SQUARE] * slots[TESS_S_RR];
+        system->least = slots[NORMAL] <= least * least * slots[SQUARE] * slots[RHS];
 }
 
 static const tess_stop stops[] = {{TESS_STOP_NOT_POSITIVE, MARGIN, 0}};

@@ -1,4 +1,6 @@
 /* Methods by name, and what all of them share. */
+#include <float.h>
+
 #include "solve/methods/method.h"
 
 const tess_method *const tess_methods[] = {
@@ -21,6 +23,11 @@ void tess_system_end(tess_system *system, tess_reason reason, const char *format
     va_end(arguments);
     system->reason = reason;
     system->done = true;
+}
+
+double tess_least_rounding(tess_type type)
+{
+    return 4 * (tess_real_type(type) == TESS_F32 ? FLT_EPSILON : DBL_EPSILON);
 }
 
 void tess_system_scale(tess_system *system, double norm)

@@ -22,7 +22,6 @@ typedef struct tess_solve_options {
     int scale, order;      /* tess_scale, tess_order: of the inner system */
     bool padded;           /* made square by rows or columns of zeros */
     bool trusting;         /* convergence needs no true residual, as within refinement */
-    double normal;         /* least squares: |A^T r| over |A| |r| at which to stop */
 } tess_solve_options;
 
 /* How the system that a method sees is scaled, and in which order its rows are (matrix/arrange). */
@@ -172,6 +171,10 @@ void tess_system_end(tess_system *system, tess_reason reason, const char *format
 /* side=left, at a start: system->residual is |r|, and `norm` is the recurrence's |M^-1 r|. Sets the
  * scale that takes |M^-1 r| to |r|, times the drift that was seen before. */
 void tess_system_scale(tess_system *system, double norm);
+
+/* Returns |A^T r| / (|A| |b|) at which the recurrence of a method of least squares stops: no other
+ * x changes |r| by more than rounding does, unless it is larger by the inverse of this. */
+double tess_least_rounding(tess_type type);
 
 /* cg.c: the end of cg and cg_single when p.Ap or r.z is not positive. */
 void tess_cg_check(tess_system *system, double pq, double rz);
