@@ -23,6 +23,8 @@ const char *tess_reason_name(tess_reason reason)
 
 double tess_relative(const tess_system *system, double norm)
 {
+    if (!isfinite(system->rhs_norm))
+        return system->rhs_norm;
     return system->rhs_norm > 0 ? norm / system->rhs_norm : norm;
 }
 
@@ -183,7 +185,10 @@ tess_status tess_look(tess_solver *solver, tess_system *system, int j, int64_t p
         system->start_residual = system->best = system->residual;
     if (j == 0)
         TESS_TRY(remember(solver, system));
-    if (!isfinite(system->residual))
+    if (!isfinite(system->residual) && position < 0 && system->iteration == 0)
+        tess_system_end(system, TESS_REASON_NOT_FINITE,
+                        "b - Ax is not finite at the start: A or the first x is not");
+    else if (!isfinite(system->residual))
         tess_system_end(system, TESS_REASON_NOT_FINITE, "|r| = %g at iteration %lld",
                         system->residual, (long long)system->iteration);
     else if (system->residual > system->threshold)
@@ -249,6 +254,7 @@ static tess_status begin(tess_solver *solver, tess_system *system, int j, const 
     tess_space *space = &solver->space;
     *system = (tess_system){.true_residual = HUGE_VAL,
                             .residual = HUGE_VAL,
+                            .start_residual = HUGE_VAL,
                             .normal = HUGE_VAL,
                             .scale = 1,
                             .drift = 1};
@@ -262,8 +268,7 @@ static tess_status begin(tess_solver *solver, tess_system *system, int j, const 
         TESS_TRY(solver->options.method->begin(solver, j));
     if (!isfinite(system->rhs_norm)) {
         system->residual = system->rhs_norm;
-        tess_system_end(system, TESS_REASON_NOT_FINITE, "the right-hand side has the norm %g",
-                        system->rhs_norm);
+        TESS_TRY(tess_system_rhs_fault(system, solver->plan, b));
     } else if (system->rhs_norm < 1e-140) {
         TESS_TRY(end_small(solver, system, j, b));
     }

@@ -323,6 +323,16 @@ static tess_status solve_zero(refinement *f)
     return TESS_OK;
 }
 
+/* A right-hand side that is not finite, or whose squares overflow. */
+static tess_status refuse_rhs(refinement *f)
+{
+    tess_system end = {.rhs_norm = f->rounds.rhs_norm};
+    TESS_TRY(tess_system_rhs_fault(&end, f->rounds.solver->plan, f->b));
+    TESS_TRY(tess_history_put(f->rounds.solver, 0, f->rounds.rhs_norm));
+    tess_rounds_end(&f->rounds, &end);
+    return TESS_OK;
+}
+
 static tess_status solve(tess_solver *solver, const void *b, void *x, tess_result *result)
 {
     tess_device *device = solver->plan->device;
@@ -331,7 +341,9 @@ static tess_status solve(tess_solver *solver, const void *b, void *x, tess_resul
     tess_status status;
     TESS_TRY_CLEAN(take_vectors(&f));
     TESS_TRY_CLEAN(find_rhs_norm(&f));
-    if (f.rounds.rhs_norm == 0)
+    if (!isfinite(f.rounds.rhs_norm))
+        TESS_TRY_CLEAN(refuse_rhs(&f));
+    else if (f.rounds.rhs_norm == 0)
         TESS_TRY_CLEAN(solve_zero(&f));
     else
         TESS_TRY_CLEAN(refine(&f));

@@ -192,6 +192,33 @@ tess_status tess_residual_wide(tess_plan *plan, const void *b, const void *x, vo
     return TESS_OK;
 }
 
+tess_status tess_system_rhs_fault(tess_system *system, const tess_plan *plan, const void *b)
+{
+    const tess_matrix *A = plan->matrix;
+    const tess_type type = tess_real_type(A->type);
+    double largest = 0;
+    void *copy;
+    TESS_TRY(tess_vector_to_host(plan, b, &copy));
+    for (int64_t i = 0; !system->done && i < tess_reals(A->type, A->rows); i++) {
+        const double value = tess_get(copy ? copy : b, type, i);
+        largest = fmax(largest, fabs(value));
+        if (!isfinite(value))
+            tess_system_end(system, TESS_REASON_NOT_FINITE,
+                            "the right-hand side is not finite: b[%lld] is %g",
+                            (long long)(tess_is_complex(A->type) ? i / 2 : i), value);
+    }
+    tess_free(plan->ctx, copy);
+    if (!system->done && tess_plan_is_part(plan))
+        tess_system_end(system, TESS_REASON_NOT_FINITE, "the right-hand side has the norm %g",
+                        system->rhs_norm);
+    else if (!system->done)
+        tess_system_end(system, TESS_REASON_NOT_FINITE,
+                        "the square of the right-hand side overflows, entries are up to %.3g: "
+                        "scale A and b, or use auto",
+                        largest);
+    return TESS_OK;
+}
+
 tess_status tess_residual_settle(tess_solver *solver, int system, double *norm)
 {
     const tess_plan *plan = solver->plan;

@@ -15,7 +15,7 @@ bool tess_rounds_solved(const tess_rounds *f)
 double tess_rounds_relative(const tess_rounds *f)
 {
     const double norm = tess_rounds_solved(f) ? f->norm : f->norm + f->rounding;
-    return f->rhs_norm > 0 ? norm / f->rhs_norm : 0;
+    return f->rhs_norm == 0 ? 0 : isfinite(f->rhs_norm) ? norm / f->rhs_norm : f->rhs_norm;
 }
 
 void tess_rounds_set(tess_rounds *f, tess_residual residual)
@@ -188,8 +188,7 @@ tess_status tess_rounds_start(tess_rounds *f, const void *b, void *x, tess_syste
     const tess_plan *plan = f->solver->plan;
     f->rhs_norm = end->rhs_norm = f->norm = norm_of(plan, b);
     if (!isfinite(f->rhs_norm)) {
-        tess_system_end(end, TESS_REASON_NOT_FINITE, "the right-hand side has the norm %g",
-                        f->rhs_norm);
+        TESS_TRY(tess_system_rhs_fault(end, plan, b));
     } else if (f->rhs_norm == 0) {
         memset(x, 0, vector_bytes(plan));
         tess_system_end(end, TESS_REASON_ZERO_RHS, "the right-hand side is 0, and so is x");

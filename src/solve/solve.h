@@ -105,6 +105,9 @@ tess_status tess_residual_wide(tess_plan *plan, const void *b, const void *x, vo
 /* Sets *norm to |b - A x| of a system in the solver's space, its rounding included. Leaves it as it
  * is where A is not the host's. */
 tess_status tess_residual_settle(tess_solver *solver, int system, double *norm);
+/* Ends a system whose |b| is not finite: says which entry of b it is, or that their squares
+ * overflow. */
+tess_status tess_system_rhs_fault(tess_system *system, const tess_plan *plan, const void *b);
 /* Returns the root of the sum of squares, which may be beyond the range of double. */
 double tess_norm_wide(const void *v, tess_type scalar, int64_t scalars);
 

@@ -136,12 +136,37 @@ static void a_failure_leaves_the_first_x(void **state)
     assert_true(failures > 10);
 }
 
+/* b has an entry that is not finite, or squares that overflow: the sentence says so, nothing is
+ * computed, and the residual is no number that looks good. */
+static void a_bad_right_hand_side_is_named(void **state)
+{
+    static const char *const specs[] = {"auto", "cg", "gmres:scale=equilibrate", "cg:inner=f32",
+                                        "lsqr"};
+    const double values[] = {4, 1, 1, 3};
+    for (size_t i = 0; i < 5 * 3; i++) {
+        const double bad[] = {NAN, -INFINITY, 1e200}, b[] = {1, bad[i % 3]};
+        problem p = open_dense(test_ctx(state), 2, values, b, 1, "cpu:1");
+        const tess_result result = solve(&p, specs[i / 3]);
+        const bool overflows = i % 3 == 2, scales = overflows && i / 3 % 2 == 0 && i / 3 < 4;
+        if (scales ? result.reason != TESS_REASON_CONVERGED
+                   : result.reason != TESS_REASON_NOT_FINITE || result.iterations != 0 ||
+                         isfinite(result.true_residual) ||
+                         !strstr(result.text,
+                                 overflows ? "overflows, entries are up to 1e+200" : "b[1] is "))
+            fail_msg("%s, b[1] = %g: %s, %s (%g)", specs[i / 3], b[1],
+                     tess_reason_name(result.reason), result.text, result.true_residual);
+        assert_true(scales || (p.x[0] == 0 && p.x[1] == 0));
+        problem_close(&p);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_x_that_absorbs_b_is_no_solution),
         cmocka_unit_test(singular_systems_have_no_solution),
         cmocka_unit_test(a_failure_leaves_the_first_x),
+        cmocka_unit_test(a_bad_right_hand_side_is_named),
     };
     return cmocka_run_group_tests(tests, test_setup, test_teardown);
 }
