@@ -220,9 +220,9 @@ static void judge(const tess_rounds *f, const tess_result *inner, double before,
                         f->rounding / f->rhs_norm);
     else if (inner->reason == TESS_REASON_CANCELLED || limit)
         tess_system_end(end, limit ? TESS_REASON_ITERATION_LIMIT : TESS_REASON_CANCELLED,
-                        "%s at |b - Ax|/|b| = %.3g after %lld iterations",
-                        limit ? "the most iterations allowed" : "stopped by the callback", relative,
-                        (long long)f->result.iterations);
+                        "%s at |b - Ax|/|b| = %.3g after %lld iteration%s",
+                        limit ? "the most iterations allowed" : "stopped", relative,
+                        (long long)f->result.iterations, tess_plural(f->result.iterations));
     else if (!(f->norm < 0.5 * before) && inner->reason == TESS_REASON_LEAST_SQUARES)
         end->least = end->done = true; /* tess_rounds_least decides */
     else if (!(f->norm < 0.5 * before) && inner->reason != TESS_REASON_CONVERGED)
@@ -230,8 +230,8 @@ static void judge(const tess_rounds *f, const tess_result *inner, double before,
                         relative, inner->text);
     else if (!(f->norm < 0.5 * before) || round + 1 == MOST_ROUNDS)
         tess_system_end(end, TESS_REASON_STAGNATED,
-                        "|b - Ax|/|b| stays at %.3g after %lld iterations", relative,
-                        (long long)f->result.iterations);
+                        "|b - Ax|/|b| stays at %.3g after %lld iteration%s", relative,
+                        (long long)f->result.iterations, tess_plural(f->result.iterations));
 }
 
 static tess_status run(tess_rounds *f, vectors *v, const void *b, void *x)

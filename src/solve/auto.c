@@ -170,8 +170,8 @@ static tess_status iterate_rung(climb *c, int64_t most)
     if (a->watch.enough && c->last.reason == TESS_REASON_CANCELLED) {
         c->last.reason = TESS_REASON_ITERATION_LIMIT;
         snprintf(c->last.text, sizeof c->last.text,
-                 "|r|/|b| = %.3g after %lld iterations, the most allowed", c->last.residual,
-                 (long long)c->last.iterations);
+                 "|r|/|b| = %.3g after %lld iteration%s, the most allowed", c->last.residual,
+                 (long long)c->last.iterations, tess_plural(c->last.iterations));
     }
     return TESS_OK;
 }
@@ -255,8 +255,8 @@ static void give_up(const climb *c, const automatic *a, tess_system *end)
     const double best = tess_rounds_relative(f);
     const bool spent = tess_seconds() >= c->budget_end;
     if (a->watch.cancelled)
-        tess_system_end(end, TESS_REASON_CANCELLED,
-                        "stopped by the callback; the best x has |b - Ax|/|b| = %.3g", best);
+        tess_system_end(end, TESS_REASON_CANCELLED, "stopped; the best x has |b - Ax|/|b| = %.3g",
+                        best);
     else if (spent || f->result.iterations >= f->solver->options.max)
         tess_system_end(end, TESS_REASON_ITERATION_LIMIT,
                         "the %s of auto is spent (attempts: %d, iterations: %lld); the best x "

@@ -88,8 +88,8 @@ static void judge(tess_solver *solver, tess_system *system)
                         tess_relative(system, r), at);
     else if (system->iteration >= solver->options.max)
         tess_system_end(system, TESS_REASON_ITERATION_LIMIT,
-                        "|r|/|b| = %.3g after %lld iterations, the most allowed",
-                        tess_relative(system, r), at);
+                        "|r|/|b| = %.3g after %lld iteration%s, the most allowed",
+                        tess_relative(system, r), at, tess_plural(at));
     else if (system->iteration - system->best_at >= tess_patience(solver))
         tess_system_end(system, TESS_REASON_STAGNATED,
                         "|r|/|b| = %.3g at iteration %lld: no less than %.3g for %lld iterations",
@@ -100,7 +100,7 @@ static void judge(tess_solver *solver, tess_system *system)
 void tess_system_converged(tess_system *system, double norm, int64_t iterations)
 {
     tess_system_end(system, TESS_REASON_CONVERGED, "|b - Ax|/|b| = %.3g after %lld iteration%s",
-                    tess_relative(system, norm), (long long)iterations, iterations == 1 ? "" : "s");
+                    tess_relative(system, norm), (long long)iterations, tess_plural(iterations));
 }
 
 /* The recurrence says that system j has converged. Ends it, or asks for another start. */
@@ -139,7 +139,7 @@ void tess_system_least(tess_system *system, double norm, double normal, int64_t 
                     "no x solves it within rounding: |b - Ax|/|b| = %.3g is the smallest, |A'r| = "
                     "%.3g |A||r| after %lld iteration%s",
                     tess_relative(system, norm), normal, (long long)iterations,
-                    iterations == 1 ? "" : "s");
+                    tess_plural(iterations));
 }
 
 /* Computes |b - A x| and |A^T (b - A x)| / (|A| |b - A x|). */

@@ -279,23 +279,20 @@ static tess_status refine(refinement *f)
         }
         TESS_TRY(correct(f, &inner));
         TESS_TRY(find_residual(f));
+        /* Single precision does not prove that no x solves the system. */
+        const tess_reason why =
+            inner.reason == TESS_REASON_LEAST_SQUARES ? TESS_REASON_STAGNATED : inner.reason;
         if (f->rounds.norm > before) { /* x is left no worse than it was */
             TESS_TRY(add_correction(f, -before));
             f->rounds.norm = before;
         }
         if (inner.reason == TESS_REASON_CANCELLED || inner.reason == TESS_REASON_ITERATION_LIMIT)
-            tess_system_end(&end, inner.reason, "%s at |b - Ax|/|b| = %.3g after %lld iterations",
-                            inner.reason == TESS_REASON_CANCELLED ? "stopped by the callback"
-                                                                  : "the most iterations allowed",
-                            f->rounds.norm / f->rounds.rhs_norm,
-                            (long long)f->rounds.result.iterations);
+            tess_system_end(
+                &end, inner.reason, "%s at |b - Ax|/|b| = %.3g after %lld iterations",
+                inner.reason == TESS_REASON_CANCELLED ? "stopped" : "the most iterations allowed",
+                f->rounds.norm / f->rounds.rhs_norm, (long long)f->rounds.result.iterations);
         else if (!(f->rounds.norm < 0.5 * before) && inner.reason != TESS_REASON_CONVERGED)
-            tess_system_end(&end,
-                            inner.reason ==
-                                    TESS_REASON_LEAST_SQUARES /* single precision proves none */
-                                ? TESS_REASON_STAGNATED
-                                : inner.reason,
-                            "in single precision: %s", inner.text);
+            tess_system_end(&end, why, "in single precision: %s", inner.text);
         else if (!(f->rounds.norm < 0.5 * before))
             tess_system_end(
                 &end, TESS_REASON_STAGNATED, "|b - Ax|/|b| stays at %.3g after %lld iterations",

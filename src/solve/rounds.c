@@ -178,8 +178,9 @@ tess_status tess_rounds_least(tess_rounds *f, const void *r, tess_system *end)
         tess_system_least(end, f->norm, *normal, f->result.iterations);
     else
         tess_system_end(end, TESS_REASON_STAGNATED,
-                        "|A'r| stays at %.3g |A||r|, |b - Ax|/|b| at %.3g after %lld iterations",
-                        *normal, tess_rounds_relative(f), (long long)f->result.iterations);
+                        "|A'r| stays at %.3g |A||r|, |b - Ax|/|b| at %.3g after %lld iteration%s",
+                        *normal, tess_rounds_relative(f), (long long)f->result.iterations,
+                        tess_plural(f->result.iterations));
     return TESS_OK;
 }
 

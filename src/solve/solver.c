@@ -324,8 +324,9 @@ tess_status tess_solver_solve_many(tess_solver *solver, int k, const void *B, in
         return TESS_ERR_ARGUMENT;
     const int64_t rows = solver->plan->matrix->rows, cols = solver->plan->matrix->cols;
     if (k < 0 || (k > 0 && !results) || (k > 0 && rows > 0 && (!B || !X)))
-        return tess_fail(solver->ctx, TESS_ERR_ARGUMENT, "tess_solver_solve_many: %s",
-                         k < 0 ? "a negative number of systems" : "an argument is NULL");
+        return tess_fail(solver->ctx, TESS_ERR_ARGUMENT, "%s",
+                         k < 0 ? "tess_solver_solve_many: a negative number of systems"
+                               : "a solver's b, x or result is NULL");
     if (k > 1 && (ldb < rows || ldx < cols))
         return tess_fail(solver->ctx, TESS_ERR_ARGUMENT,
                          "tess_solver_solve_many: %s = %lld is less than %lld %s",

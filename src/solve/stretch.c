@@ -93,8 +93,7 @@ static tess_status cancel(tess_solver *solver, tess_group *g, int64_t position)
             continue;
         if (solver->options.method->finish && position > 0)
             TESS_TRY(solver->options.method->finish(solver, g->active[i], position));
-        tess_system_end(system, TESS_REASON_CANCELLED,
-                        "stopped by the callback at iteration %lld, |r|/|b| = %.3g",
+        tess_system_end(system, TESS_REASON_CANCELLED, "stopped at iteration %lld, |r|/|b| = %.3g",
                         (long long)system->iteration, tess_relative(system, system->residual));
     }
     return TESS_OK;

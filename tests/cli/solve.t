@@ -67,7 +67,7 @@ A file's right-hand side is A times ones, or another file; x, the history and it
 Not solved is exit status 1, bad input 2.
 
   $ tessera solve gen:elasticity:n=4 --device ref --pc bjacobi --max-iterations 3 >/dev/null
-  2> tessera: not solved: |r|/|b| = 1.88 after 3 iterations, the most allowed; try a larger --max-iterations, or --pc ilu0
+  2> tessera: not solved: |r|/|b| = 1.88 after 3 iterations, the most allowed; try a larger --max-iterations, or --pc ic0
   [1]
   $ tessera solve tridiagonal.mtx --rhs x6.mtx --device ref
   2> tessera: x6.mtx has 6 elements, the matrix 5 rows: name a vector of 5
@@ -103,6 +103,13 @@ What a solver cannot do is refused with what it could.
   $ tessera solve swap.mtx --device ref --method cg --options side=left
   2> tessera: cg: side=left: its preconditioner has no side; leave side out, or choose one of bicgstab and gmres
   [2]
+  $ tessera solve swap.mtx --block 1 --device ref --method cg --pc jacobi
+  2> tessera: pc=jacobi: the diagonal of row 0 is 0: try gmres with pc=ilut,pivot=0.1, or auto
+  [2]
+  $ printf '%%%%MatrixMarket matrix array real general\n2 1\n1\n2\n' >b2.mtx
+  $ tessera solve swap.mtx --rhs b2.mtx --block 1 --device ref --method lsqr | grep -E '^(solver|result)' | sed 's/ = .* after/ = ... after/'
+  solver    lsqr:pc=none, b is b2.mtx
+  result    CONVERGED: |b - Ax|/|b| = ... after 1 iteration
   $ tessera solve gen:cdr:n=3 --device ref --method cg --pc ilut
   2> tessera: cg needs a symmetric preconditioner, which pc=ilut is not: try pc=ick, or gmres
   [2]

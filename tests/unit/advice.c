@@ -29,9 +29,11 @@ static void every_reason_has_its_advice(void **state)
 {
     int reasons = 0;
     (void)state;
-    for (; strcmp(tess_reason_name((tess_reason)reasons), "UNKNOWN") != 0; reasons++) {
-        const tess_reason reason = (tess_reason)reasons;
-        const char *advice = solve_advice(reason);
+    while (strcmp(tess_reason_name((tess_reason)reasons), "UNKNOWN") != 0)
+        reasons++;
+    for (int i = 0; i < 2 * reasons; i++) {
+        const tess_reason reason = (tess_reason)(i / 2);
+        const char *advice = solve_advice(reason, i % 2);
         if (reason == TESS_REASON_CONVERGED || reason == TESS_REASON_ZERO_RHS) {
             assert_null(advice);
             continue;
@@ -40,6 +42,9 @@ static void every_reason_has_its_advice(void **state)
             fail_msg("%s: '%s'", tess_reason_name(reason), advice ? advice : "nothing");
         check_names(advice, "--method", tess_solve_method_name);
         check_names(advice, "--pc", tess_solve_pc_name);
+        if (i % 2 && (strstr(advice, "--pc ilut") || strstr(advice, "scale=match")) &&
+            !strstr(advice, "--method"))
+            fail_msg("%s: '%s' is not symmetric", tess_reason_name(reason), advice);
     }
     assert_true(reasons >= 10);
 }

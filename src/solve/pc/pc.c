@@ -47,6 +47,7 @@ static tess_status check_traits(const tess_plan *plan, const tess_pc_options *op
 const char *tess_pc_without_pivots(const tess_pc *pc)
 {
     return tess_is_complex(pc->vector_type) ? "pc=none"
+           : pc->options.positive           ? "gmres with pc=ilut,pivot=0.1" /* not symmetric */
            : pc->part                       ? "pc=ilut"
                                             : "pc=ilut,pivot=0.1";
 }

@@ -55,8 +55,8 @@ static void print_head(const cli_app *app, const info_facts *facts)
     const tess_statistics *rows = &facts->rows;
     char a[TEXT_MAX], b[TEXT_MAX], c[TEXT_MAX];
     printf("%s%s%s\n\n", bold(app), facts->input, plain(app));
-    printf("size       %s x %s, %s non-zeros, %s", text_count(A->rows, a), text_count(A->cols, b),
-           text_count(A->blocks, c), type_name(A->type));
+    printf("size       %s x %s, %s non-zero%s, %s", text_count(A->rows, a), text_count(A->cols, b),
+           text_count(A->blocks, c), A->blocks == 1 ? "" : "s", type_name(A->type));
     if (A->blocks > rows->nonzeros)
         printf(" (%s of them stored zeros)", text_count(A->blocks - rows->nonzeros, a));
     printf("\n");

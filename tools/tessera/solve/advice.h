@@ -2,9 +2,12 @@
 #ifndef TESSERA_ADVICE_H
 #define TESSERA_ADVICE_H
 
+#include <stdbool.h>
+
 #include <tessera/tessera.h>
 
-/* The advice, in the command's options. NULL: the system was solved. */
-const char *solve_advice(tess_reason reason);
+/* The advice, in the command's options. `symmetric`: the method takes symmetric matrices and
+ * preconditioners alone. NULL: the system was solved. */
+const char *solve_advice(tess_reason reason, bool symmetric);
 
 #endif

@@ -81,18 +81,28 @@ static bool suits_auto(const char *keys)
     return true;
 }
 
-static bool has_own_pc(const char *method)
+/* The traits of the method that begins the spec. */
+static int method_traits(const char *spec)
 {
+    const size_t length = strcspn(spec, ":");
     for (int i = 0; tess_solve_method_name(i); i++)
-        if (strcmp(tess_solve_method_name(i), method) == 0)
-            return tess_solve_method_traits(i) & TESS_SOLVE_OWN_PC;
-    return false;
+        if (strlen(tess_solve_method_name(i)) == length &&
+            strncmp(tess_solve_method_name(i), spec, length) == 0)
+            return tess_solve_method_traits(i);
+    return 0;
+}
+
+bool solve_is_symmetric(const solve_run *r)
+{
+    return method_traits(r->spec) & TESS_SOLVE_SYMMETRIC;
 }
 
 /* What is not said is found by auto. With a method or pc alone, or keys of them, the other is cg
- * for a symmetric matrix and bicgstab for others, or block-Jacobi where there are square blocks.
- * Writes the spec to r and its length, which may be more than r has room for, to *length. */
-static int join_spec(cli_app *app, const solve_options *options, solve_run *r, int *length)
+ * for a symmetric matrix and bicgstab for others, or block-Jacobi where there are square blocks;
+ * `bare`: no preconditioner. Writes the spec to r and its length, which may be more than r has room
+ * for, to *length. */
+static int join_spec(cli_app *app, const solve_options *options, bool bare, solve_run *r,
+                     int *length)
 {
     const tess_matrix_view view = view_of(r->matrix), *A = &view;
     const char *method = options->method;
@@ -104,7 +114,7 @@ static int join_spec(cli_app *app, const solve_options *options, solve_run *r, i
         method = A->rows != A->cols ? "lsqr" : symmetric ? "cg" : "bicgstab";
     }
     const char *pc = options->pc                         ? options->pc
-                     : A->rows != A->cols                ? "none"
+                     : A->rows != A->cols || bare        ? "none"
                      : A->block_height == A->block_width ? "bjacobi"
                                                          : "jacobi";
     char tol[40] = "", max[40] = "";
@@ -115,7 +125,7 @@ static int join_spec(cli_app *app, const solve_options *options, solve_run *r, i
         snprintf(tol, sizeof tol, ",tol=%.15g", number);
     if (options->max != 0)
         snprintf(max, sizeof max, ",max=%lld", (long long)options->max);
-    if (automatic || has_own_pc(method))
+    if (automatic || method_traits(method) & TESS_SOLVE_OWN_PC)
         pc = options->pc;
     char keys[sizeof r->spec];
     *length = snprintf(keys, sizeof keys, "%s%s%s%s%s%s", pc ? ",pc=" : "", pc ? pc : "", tol, max,
@@ -126,13 +136,13 @@ static int join_spec(cli_app *app, const solve_options *options, solve_run *r, i
     return EXIT_DONE;
 }
 
-static int make_spec(cli_app *app, const solve_options *options, solve_run *r)
+static int make_spec(cli_app *app, const solve_options *options, bool bare, solve_run *r)
 {
     int length = 0;
     if (options->spec)
         length = snprintf(r->spec, sizeof r->spec, "%s", options->spec);
     else
-        TRY_EXIT(join_spec(app, options, r, &length));
+        TRY_EXIT(join_spec(app, options, bare, r, &length));
     if (length >= (int)sizeof r->spec)
         return fail(
             app, EXIT_USAGE,
@@ -189,6 +199,19 @@ static double key_value(const char *spec, const char *key, double otherwise)
     return otherwise;
 }
 
+/* Where the diagonal blocks of a preconditioner that nobody asked for are singular, there is none.
+ */
+static int make_solver(cli_app *app, const solve_options *options, solve_run *r)
+{
+    const tess_status status = tess_solver_create(r->plan, r->spec, &r->solver);
+    if (status != TESS_ERR_MATRIX || options->pc || options->spec ||
+        strncmp(r->spec, "auto", 4) == 0)
+        return status == TESS_OK ? EXIT_DONE : fail_status(app, status);
+    TRY_EXIT(make_spec(app, options, true, r));
+    TRY_CALL(app, tess_solver_create(r->plan, r->spec, &r->solver));
+    return EXIT_DONE;
+}
+
 int solve_system(cli_app *app, const solve_options *options, solve_run *r)
 {
     const tess_matrix_view A = view_of(r->matrix);
@@ -196,10 +219,10 @@ int solve_system(cli_app *app, const solve_options *options, solve_run *r)
     if (!r->x)
         return fail_memory(app);
     TRY_EXIT(make_rhs(app, options, r));
-    TRY_EXIT(make_spec(app, options, r));
+    TRY_EXIT(make_spec(app, options, false, r));
     double started = seconds_now();
     terminal_catch_interrupts(app); /* the best x so far is kept */
-    TRY_CALL(app, tess_solver_create(r->plan, r->spec, &r->solver));
+    TRY_EXIT(make_solver(app, options, r));
     if (options->coordinates)
         TRY_EXIT(set_coordinates(app, options->coordinates, r));
     if (options->modes)

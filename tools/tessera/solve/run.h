@@ -42,6 +42,8 @@ typedef struct solve_run {
 /* Solves with r's plan of its matrix. Ctrl-C ends the solve with the best x so far. */
 int solve_system(cli_app *app, const solve_options *options, solve_run *r);
 void solve_release(solve_run *r);
+/* Whether the method takes symmetric matrices and preconditioners alone. */
+bool solve_is_symmetric(const solve_run *r);
 /* |r|/|b| at which the solve was to end. */
 double solve_tolerance(const solve_run *r);
 

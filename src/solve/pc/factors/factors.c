@@ -273,7 +273,8 @@ static tess_status fault_status(const tess_pc *pc, const tess_factor_fault *faul
         "the largest is %.3g; try %s%s, or auto",
         pc->ops->name, pc->ops->pivots == TESS_PIVOTS_POSITIVE ? "positive " : "",
         (int)fault->column / parts, row, row * b, row * b + b - 1, fault->pivot,
-        tess_pc_without_pivots(pc), parts == 2 || pc->part ? "" : ", scale=match");
+        tess_pc_without_pivots(pc),
+        parts == 2 || pc->part || pc->options.positive ? "" : ", scale=match");
 }
 
 /* Computes the numbers, and allocates what that needs. */
