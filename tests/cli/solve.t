@@ -64,6 +64,13 @@ A file's right-hand side is A times ones, or another file; x, the history and it
   $ tessera solve blocks2.mtx --rhs x6.mtx --device ref --method gmres --pc none --type f32 --tol 1e-5 | grep solver
   solver    gmres:pc=none,tol=1e-05, b is x6.mtx
 
+Rows that add up to 0 would make it 0, so it is another product.
+
+  $ printf '%%%%MatrixMarket matrix coordinate real symmetric\n3 3 5\n1 1 1\n2 1 -1\n2 2 2\n3 2 -1\n3 3 1\n' >path.mtx
+  $ tessera solve path.mtx --block 1 --device ref --method minres --pc none | grep -E '^(solver|result)' | sed 's/ = .* after/ = ... after/'
+  solver    minres:pc=none, b is A times 1 + (i mod 7)/7, as A times ones is 0
+  result    CONVERGED: |b - Ax|/|b| = ... after 1 iteration
+
 Not solved is exit status 1, bad input 2.
 
   $ tessera solve gen:elasticity:n=4 --device ref --pc bjacobi --max-iterations 3 >/dev/null

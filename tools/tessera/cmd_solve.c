@@ -83,7 +83,9 @@ const cli_command command_solve = {
     .description =
         "Solves A x = b with a Krylov method from x = 0 and prints why it ended, the number of "
         "iterations, the true residual recomputed from x, and where the time went. Without --rhs, "
-        "b is the generated problem's own, or A times a vector of ones for a file.\n\n"
+        "b is the generated problem's own, or A times a vector of ones for a file; where that is "
+        "0, as "
+        "for a Laplacian, A times 1 + (i mod 7)/7.\n\n"
         "Without --method and --pc the solver is found by trying (auto): the cheapest that suits "
         "the matrix first, then better preconditioners, scaling and reordering, complete factors "
         "where SuiteSparse is installed. What was tried is printed, with the solver that ended "
