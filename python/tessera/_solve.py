@@ -306,7 +306,7 @@ def _like_scipy(name: str) -> Callable[..., tuple[Any, int]]:
             )
         A = A if is_operator(A) else plan_of(A)
         rows = A.shape[0]
-        most = (maxiter if maxiter is not None else 10 * rows) or 1
+        most = maxiter if maxiter is not None else 10 * rows or 1
         options: dict[str, Any] = {"tol": rtol, "atol": atol}
         if gmres:
             options["restart"] = max(1, min(20 if restart is None else restart, rows))

@@ -160,6 +160,30 @@ static void a_bad_right_hand_side_is_named(void **state)
     }
 }
 
+/* max=0 allows no iteration: x stays, and the result has its residual. */
+static void no_iterations_leave_the_first_x(void **state)
+{
+    static const char *const more[] = {"auto:max=0", "gmres:scale=equilibrate,max=0",
+                                       "cg:inner=f32,max=0"};
+    const double values[] = {4, 1, 1, 3}, b[] = {1, 2};
+    for (size_t i = 0; i < 3 || tess_methods[i - 3]; i++) {
+        char spec[80];
+        tess_result result;
+        if (i >= 3 && tess_methods[i - 3]->pc == &tess_pc_lu) /* may not be here */
+            continue;
+        problem p = open_dense(test_ctx(state), 2, values, b, 1, "cpu:1");
+        snprintf(spec, sizeof spec, "%s%s", i < 3 ? more[i] : tess_method_names[i - 3],
+                 i < 3 ? "" : ":max=0");
+        p.x[0] = 0.25; /* r = (0, 1.75) */
+        assert_int_equal(tess_solve(p.plan, spec, p.b, p.x, &result), TESS_OK);
+        if (result.reason != TESS_REASON_ITERATION_LIMIT || result.iterations != 0 ||
+            !(fabs(result.true_residual - 1.75 / sqrt(5)) < 1e-12) || p.x[0] != 0.25 || p.x[1] != 0)
+            fail_msg("%s: %s, %s; x = (%g, %g)", spec, tess_reason_name(result.reason), result.text,
+                     p.x[0], p.x[1]);
+        problem_close(&p);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -167,6 +191,7 @@ int main(void)
         cmocka_unit_test(singular_systems_have_no_solution),
         cmocka_unit_test(a_failure_leaves_the_first_x),
         cmocka_unit_test(a_bad_right_hand_side_is_named),
+        cmocka_unit_test(no_iterations_leave_the_first_x),
     };
     return cmocka_run_group_tests(tests, test_setup, test_teardown);
 }
