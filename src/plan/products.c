@@ -2,10 +2,11 @@
  * real call on a complex matrix is a complex one whose factors have no imaginary part, and the
  * other way round. */
 #include "plan/products.h"
+#include "plan/ranges.h"
 
 /* x and y may only be NULL when they have no elements. */
-static tess_status check_vectors(tess_plan *plan, const char *call, const void *x, int64_t x_size,
-                                 const void *y, int64_t y_size)
+static tess_status check_pointers(tess_plan *plan, const char *call, const void *x, int64_t x_size,
+                                  const void *y, int64_t y_size)
 {
     if ((!x && x_size > 0) || (!y && y_size > 0))
         return tess_fail(plan->ctx, TESS_ERR_ARGUMENT, "%s: %s is NULL", call,
@@ -23,6 +24,25 @@ static bool is_complex(const tess_plan *plan)
 static tess_complex real_factor(double factor)
 {
     return (tess_complex){factor, 0};
+}
+
+/* y is written while x is still read. In device memory too addresses tell where vectors lie. */
+static tess_status check_apart(tess_plan *plan, const char *call, tess_ranges x, tess_ranges y)
+{
+    x.size = y.size = tess_type_size(plan->matrix->type);
+    if (!tess_ranges_overlap(x, y))
+        return TESS_OK;
+    return tess_fail(plan->ctx, TESS_ERR_ARGUMENT,
+                     "%s: x and y overlap: y is written while x is still read, so pass a copy of x",
+                     call);
+}
+
+static tess_status check_vectors(tess_plan *plan, const char *call, const void *x, int64_t x_size,
+                                 const void *y, int64_t y_size)
+{
+    TESS_TRY(check_pointers(plan, call, x, x_size, y, y_size));
+    return check_apart(plan, call, (tess_ranges){x, 1, x_size, x_size, 0},
+                       (tess_ranges){y, 1, y_size, y_size, 0});
 }
 
 /* Factors of a real matrix. */
@@ -212,14 +232,15 @@ static tess_status check_several(tess_plan *plan, const char *call, int k, tess_
                          call, (int)order);
     if (k == 0)
         return TESS_OK;
-    TESS_TRY(check_vectors(plan, call, X, A->cols, Y, A->rows));
+    TESS_TRY(check_pointers(plan, call, X, A->cols, Y, A->rows));
     bool columns = order == TESS_ORDER_COLUMN_MAJOR;
     int64_t least_x = columns ? A->cols : k, least_y = columns ? A->rows : k;
     if (ldx < least_x || ldy < least_y)
         return tess_fail(plan->ctx, TESS_ERR_ARGUMENT, "%s: %s = %lld is less than %lld", call,
                          ldx < least_x ? "ldx" : "ldy", (long long)(ldx < least_x ? ldx : ldy),
                          (long long)(ldx < least_x ? least_x : least_y));
-    return TESS_OK;
+    return check_apart(plan, call, (tess_ranges){X, columns ? k : A->cols, least_x, ldx, 0},
+                       (tess_ranges){Y, columns ? k : A->rows, least_y, ldy, 0});
 }
 
 static tess_status multiply_several(tess_plan *plan, const char *name, int k,

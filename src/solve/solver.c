@@ -1,4 +1,5 @@
 /* Solvers as objects: create, update, destroy, and the calls that solve. */
+#include "plan/ranges.h"
 #include "plan/tuner.h"
 #include "solve/solve.h"
 
@@ -298,25 +299,6 @@ static tess_status reserve_systems(tess_solver *solver, int systems)
     return TESS_OK;
 }
 
-/* Returns whether the range of a system's right-hand side overlaps that of a solution. Both lists
- * of ranges rise, so one walk over them sees every pair that can overlap. */
-static bool overlap(int k, const char *B, int64_t ldb, int64_t b_bytes, const char *X, int64_t ldx,
-                    int64_t x_bytes)
-{
-    int i = 0, j = 0;
-    while (i < k && j < k) {
-        const uintptr_t b = (uintptr_t)B + (uintptr_t)(i * ldb),
-                        x = (uintptr_t)X + (uintptr_t)(j * ldx);
-        if (b + (uintptr_t)b_bytes <= x)
-            i++;
-        else if (x + (uintptr_t)x_bytes <= b)
-            j++;
-        else
-            return true;
-    }
-    return false;
-}
-
 tess_status tess_solver_solve_many(tess_solver *solver, int k, const void *B, int64_t ldb, void *X,
                                    int64_t ldx, tess_result *results)
 {
@@ -333,8 +315,8 @@ tess_status tess_solver_solve_many(tess_solver *solver, int k, const void *B, in
                          ldb < rows ? "ldb" : "ldx", (long long)(ldb < rows ? ldb : ldx),
                          (long long)(ldb < rows ? rows : cols), ldb < rows ? "rows" : "columns");
     const size_t scalar = tess_type_size(solver->plan->matrix->type);
-    const int64_t size = (int64_t)scalar;
-    if (rows > 0 && overlap(k, B, ldb * size, rows * size, X, ldx * size, cols * size))
+    if (tess_ranges_overlap((tess_ranges){B, k, rows, ldb, scalar},
+                            (tess_ranges){X, k, cols, ldx, scalar}))
         return tess_fail(solver->ctx, TESS_ERR_ARGUMENT,
                          "a solver's b and x overlap: x is written while b is still read, so pass "
                          "a copy of b");

@@ -67,6 +67,50 @@ static void b_and_x_of_a_solver_must_not_overlap(void **state)
     unmake(&f);
 }
 
+/* Every product that reads x while it writes y. */
+static void x_and_y_of_a_product_must_not_overlap(void **state)
+{
+    enum { ROWS = 128 };
+    static double both[8 * ROWS];
+    const int64_t far = INT64_MAX;
+    const tess_complex one = {1, 0}, none = {0, 0};
+    fixture f = make(state);
+    tess_plan *p = f.plan;
+    double dot;
+    tess_complex complex_dot;
+    for (int i = 0; i < 8 * ROWS; i++)
+        both[i] = 1;
+    for (int shift = -(ROWS - 1); shift < ROWS; shift += 1 + (ROWS - 2) / 4) {
+        double *x = both + 2 * ROWS, *y = x + shift;
+        const tess_status statuses[] = {
+            tess_spmv(p, 1, x, 0, y),
+            tess_spmv_transpose(p, 1, x, 0, y),
+            tess_spmv_conjugate_transpose(p, 1, x, 0, y),
+            tess_spmv_complex(p, TESS_OPERATION_NONE, one, x, none, y),
+            tess_spmv_dot(p, 1, x, 0, y, NULL, &dot),
+            tess_spmv_dot_complex(p, one, x, none, y, NULL, &complex_dot),
+            tess_spmm(p, 1, TESS_ORDER_COLUMN_MAJOR, 1, x, far, 0, y, far),
+            tess_spmm(p, 2, TESS_ORDER_COLUMN_MAJOR, 1, x, ROWS, 0, y, 2 * ROWS),
+            tess_spmm(p, 2, TESS_ORDER_ROW_MAJOR, 1, x, 2, 0, y, 2),
+            tess_spmm_complex(p, 2, TESS_ORDER_ROW_MAJOR, one, x, 3, none, y, 3),
+        };
+        for (size_t i = 0; i < sizeof statuses / sizeof *statuses; i++)
+            if (statuses[i] != TESS_ERR_ARGUMENT)
+                fail_msg("product %d, y = x + %d: %s", (int)i, shift,
+                         tess_status_name(statuses[i]));
+    }
+    for (int i = 0; i < 8 * ROWS; i++)
+        assert_true(both[i] == 1);
+    expect(f.ctx, tess_spmv(p, 1, both, 0, both + 1), TESS_ERR_ARGUMENT, "x and y overlap");
+    /* Side by side, also column by column, they do not overlap. */
+    assert_int_equal(tess_spmv(p, 1, both, 0, both + ROWS), TESS_OK);
+    assert_int_equal(
+        tess_spmm(p, 2, TESS_ORDER_COLUMN_MAJOR, 1, both, 2 * ROWS, 0, both + ROWS, 2 * ROWS),
+        TESS_OK);
+    assert_int_equal(tess_spmm(p, 2, TESS_ORDER_ROW_MAJOR, 1, both, 4, 0, both + 2, 4), TESS_OK);
+    unmake(&f);
+}
+
 static void enums_and_counts_are_checked(void **state)
 {
     fixture f = make(state);
@@ -187,6 +231,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(b_and_x_of_a_solver_must_not_overlap),
+        cmocka_unit_test(x_and_y_of_a_product_must_not_overlap),
         cmocka_unit_test(enums_and_counts_are_checked),
         cmocka_unit_test(the_most_threads_are_one_number),
         cmocka_unit_test(asymmetry_with_nan_is_nan),
