@@ -128,9 +128,10 @@ static tess_status confirm(tess_solver *solver, tess_system *system, int j, bool
     return TESS_OK;
 }
 
-bool tess_is_least(tess_type type, double normal, double residual)
+bool tess_is_least(tess_type type, double normal, double residual, bool falls)
 {
-    return normal * residual <= 32 * tess_least_rounding(type);
+    const double rounding = tess_least_rounding(type);
+    return normal * residual <= (falls ? 32 * rounding : pow(rounding, 0.625));
 }
 
 void tess_system_least(tess_system *system, double norm, double normal, int64_t iterations)
@@ -160,7 +161,7 @@ static tess_status confirm_least(tess_solver *solver, tess_system *system, int j
     const double before = system->normal;
     TESS_TRY(true_normal(solver, system, j));
     if (tess_is_least(solver->plan->matrix->type, system->normal,
-                      tess_relative(system, system->true_residual)))
+                      tess_relative(system, system->true_residual), system->normal <= 0.5 * before))
         tess_system_least(system, system->true_residual, system->normal, system->iteration);
     else if (!(system->normal <= 0.5 * before))
         tess_system_end(system, TESS_REASON_STAGNATED,

@@ -174,7 +174,7 @@ tess_status tess_rounds_least(tess_rounds *f, const void *r, tess_system *end)
 {
     double *normal = &f->result.normal_residual;
     TESS_TRY(find_normal(f, r, normal));
-    if (tess_is_least(f->solver->plan->matrix->type, *normal, f->norm / f->rhs_norm))
+    if (tess_is_least(f->solver->plan->matrix->type, *normal, f->norm / f->rhs_norm, false))
         tess_system_least(end, f->norm, *normal, f->result.iterations);
     else
         tess_system_end(end, TESS_REASON_STAGNATED,
