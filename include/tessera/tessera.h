@@ -16,7 +16,7 @@
  *   - Out-parameters come last. A failure leaves them untouched.
  *   - A NULL object, out-parameter or array that has elements fails with TESS_ERR_ARGUMENT, unless
  *     the function says what NULL means. Calls without a status take a NULL object as one that has
- *     nothing, and return "", NULL or 0. Only tess_matrix_get_view and tess_nearest do not check.
+ *     nothing, and return "", NULL or 0.
  *   - A matrix may have no rows, no columns or no entries, a vector no elements; their arrays may
  *     be NULL. A number outside its range fails with TESS_ERR_ARGUMENT.
  *   - The library never prints, exits, aborts, or keeps global mutable state.

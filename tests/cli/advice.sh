@@ -5,7 +5,7 @@ set -eu
 here=$(dirname "$0")
 
 # A refusal must have the nearest valid word, all of them, a range, a usage line, or a next step.
-words="nearest:|one of|none of|(outside|in) -?[0-9.e+]+\.\.|usage: |lists them|such as|only '|must |needs a value: "
+words="nearest:|one of|none of|(outside|in) -?[0-9.e+-]+\.\.|usage: |lists them|such as|only '|must |needs a value: "
 words="$words|[;:,(] ?(or )?(try|name|make|set|unset|use|choose|leave|add|allow|install|mend|fetch|remove|write|look|let|take|pass|take|see)\b"
 words="$words|(auto and lsqr) take any|\`tessera [a-z]+|is not f64, f32, c64 or c32|can be |a name with|are\)$|(or --[a-z]+|--[a-z]+ [A-Z0-9]+)|\.\/run bench|INPUT is a |without --|missing: tessera "
 

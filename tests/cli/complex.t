@@ -38,7 +38,7 @@ A real matrix becomes complex, and a complex one real where nothing is lost.
   5 5 13
   1 1 2
   $ tessera convert a.tess f.mtx --type f32
-  2> tessera: value 1, -0.468833-0.227176i, is not real, as f32 needs it: only where all imaginary parts are 0 does a matrix become real
+  2> tessera: value 1, -0.468833-0.227176i, is not real, as f32 needs it: a matrix can be made real only where all imaginary parts are 0
   [2]
 
 Systems with it are solved, and x goes to a file of complex numbers.

@@ -200,10 +200,10 @@ What was printed as the solver is typed back with --solver.
 Coordinates and modes of the wrong size.
 
   $ tessera solve gen:elasticity:n=3 --device ref --method cg --pc amg --coordinates x6.mtx
-  2> tessera: --coordinates: x6.mtx has 6 numbers, and 48 block rows of 3 need 144: 3 numbers a block row, one block row after the other
+  2> tessera: --coordinates: x6.mtx has 6 numbers and must have 144: 3 for each of the 48 block rows, one block row after the other
   [2]
   $ tessera solve gen:elasticity:n=3 --device ref --method cg --pc amg --modes x6.mtx
-  2> tessera: --modes: x6.mtx has 6 numbers, which are not columns of the matrix's 144 rows: a mode has one number a row
+  2> tessera: --modes: x6.mtx has 6 numbers, which are not columns of 144: a mode must have one number for each of the matrix's rows
   [2]
   $ tessera solve gen:elasticity:n=3 --device ref --method cg --pc amg --modes missing.npy
   2> tessera: missing.npy: No such file or directory; name a file of one vector: .mtx, .npy or text

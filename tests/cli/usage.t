@@ -153,7 +153,7 @@ An option that would do nothing is refused, not ignored.
 Sizes that no machine has memory for are refused, or not needed.
 
   $ tessera spmv gen:stencil7:n=4,b=2 --block 3000
-  2> tessera: --block: blocks of 3000 x 3000 are larger than the matrix, 128 x 128
+  2> tessera: --block: blocks of 3000 x 3000 are larger than the matrix, 128 x 128: choose smaller ones, or --block auto
   [2]
   $ printf '%%%%MatrixMarket matrix coordinate real general\n2 2147483647 0\n' >wide.mtx && (ulimit -v 4000000; tessera info wide.mtx | grep -A 1 advice)
   advice     do not block
@@ -164,5 +164,5 @@ Sizes that no machine has memory for are refused, or not needed.
   $ (ulimit -v 4000000; tessera predict --map map.svg --block 1000 --device profile:h200 >/dev/null && head -c 4 map.svg && echo)
   <svg
   $ tessera predict --map map.svg --block 2000 --device profile:h200
-  2> tessera: predict: --map without INPUT takes blocks of at most 1024
+  2> tessera: predict: --map without INPUT: --block must be in 1..1024
   [2]

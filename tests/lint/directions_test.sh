@@ -9,7 +9,7 @@ bad=0
 plant() { # a sound tree: low <- high
     rm -rf "$tree"
     mkdir -p "$tree/src/low" "$tree/src/high/device" "$tree/tests/lint" "$tree/tools" "$tree/include"
-    mkdir -p "$tree/examples" "$tree/bench" "$tree/mpi" "$tree/petsc"
+    mkdir -p "$tree/examples" "$tree/bench" "$tree/mpi" "$tree/petsc" "$tree/python" "$tree/fortran"
     printf 'outside: tessera/tessera.h\nlow:\nhigh: low\nhigh/device: low high\n' >"$tree/tests/lint/directions.txt"
     printf '#include "tessera/tessera.h"\n' >"$tree/src/low/low.h"
     printf '#include "low/low.h"\n#include <stdio.h>\n' >"$tree/src/high/high.h"

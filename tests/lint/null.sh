@@ -14,8 +14,6 @@ python3 -B tests/lint/null.py $header >"$work/null.c"
 grep -vE ' (TESS_ERR_ARGUMENT|void|NULL|empty|0)$' "$work/said" |
     grep -vE '^tess_(status_name|status_text|version|type_bytes|reason_name|calibrate_blocks) |_(method|pc|partition|form)_(name|summary|traits) ' >"$work/left" || true
 cat >"$work/meant" <<'MEANT'
-tess_nearest crash
 tess_ctx_threads 1
-tess_matrix_get_view crash
 MEANT
 diff "$work/meant" "$work/left" || { echo "NULL does not do what the header says"; exit 1; }

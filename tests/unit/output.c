@@ -1,6 +1,6 @@
 /* What a name that is written to stands for: a new file, a file to replace, a link, a FIFO, or
  * something that may not be written. */
-#include "unit/files.h"
+#include "unit/io/files.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -248,7 +248,7 @@ static int draw_map(cli_app *app, predict_args *args)
     if (block->given && (block->rows == 0 || block->rows != block->cols))
         return fail(app, EXIT_USAGE, "predict: --map without INPUT takes square blocks: --block 3");
     if (block->given && block->rows > BLOCK_MAX)
-        return fail(app, EXIT_USAGE, "predict: --map without INPUT takes blocks of at most %d",
+        return fail(app, EXIT_USAGE, "predict: --map without INPUT: --block must be in 1..%d",
                     BLOCK_MAX);
     const int b = block->given ? (int)block->rows : 1;
     while (points > 1 && 27.0 * sizeof(double) * points * points * points * b * b > BYTES_MAX)

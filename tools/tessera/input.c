@@ -57,9 +57,11 @@ static int check_block(cli_app *app, const block_choice *block, const tess_matri
     if (!block->given || ((block->rows <= SMALL || block->rows <= view.rows) &&
                           (block->cols <= SMALL || block->cols <= view.cols)))
         return EXIT_DONE;
-    return fail(app, EXIT_USAGE,
-                "--block: blocks of %d x %d are larger than the matrix, %lld x %lld",
-                (int)block->rows, (int)block->cols, (long long)view.rows, (long long)view.cols);
+    return fail(
+        app, EXIT_USAGE,
+        "--block: blocks of %d x %d are larger than the matrix, %lld x %lld: choose smaller "
+        "ones, or --block auto",
+        (int)block->rows, (int)block->cols, (long long)view.rows, (long long)view.cols);
 }
 
 /* The matrix as it was read or generated, in the blocks and precision that were asked for. */

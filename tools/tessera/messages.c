@@ -29,7 +29,7 @@ static const struct {
     {"tess_solver_set_modes", "--modes"},
     {"tess_predict: ", ""},
     {"make it so by tess_matrix_real_part, which drops imaginary parts",
-     "only where all imaginary parts are 0 does a matrix become real"},
+     "a matrix can be made real only where all imaginary parts are 0"},
     {"tess_ctx_set_wisdom(ctx, TESS_WISDOM_MEMORY, NULL) keeps it in the context",
      "TESSERA_WISDOM names its file"},
 };

@@ -190,10 +190,11 @@ static int set_coordinates(cli_app *app, const char *path, solve_run *r)
     TRY_CALL(app, status);
     return fits ? EXIT_DONE
                 : fail(app, EXIT_USAGE,
-                       "--coordinates: %s has %lld numbers, and %lld block rows of %d need %lld: "
-                       "%d numbers a block row, one block row after the other",
-                       path, (long long)count, (long long)A.block_rows, A.block_height,
-                       (long long)A.rows, A.block_height);
+                       "--coordinates: %s has %lld numbers and must have %lld: %d for each of the "
+                       "%lld "
+                       "block rows, one block row after the other",
+                       path, (long long)count, (long long)A.rows, A.block_height,
+                       (long long)A.block_rows);
 }
 
 static int set_modes(cli_app *app, const char *path, solve_run *r)
@@ -209,8 +210,9 @@ static int set_modes(cli_app *app, const char *path, solve_run *r)
     TRY_CALL(app, status);
     return fits ? EXIT_DONE
                 : fail(app, EXIT_USAGE,
-                       "--modes: %s has %lld numbers, which are not columns of the matrix's %lld "
-                       "rows: a mode has one number a row",
+                       "--modes: %s has %lld numbers, which are not columns of %lld: a mode must "
+                       "have "
+                       "one number for each of the matrix's rows",
                        path, (long long)count, (long long)A.rows);
 }
 
