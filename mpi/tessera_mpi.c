@@ -341,9 +341,15 @@ static int make_part(run_state *r)
     return all_well(r, status);
 }
 
+/* Whether rank 0 could write the file that the results go to: before the work, not after it. */
+static tess_status try_out(const run_state *r)
+{
+    return r->rank == 0 && r->args.out ? tess_output_check(r->ctx, r->args.out) : TESS_OK;
+}
+
 static int work(run_state *r)
 {
-    if (!all_well(r, open_device(r)) || !make_part(r))
+    if (!all_well(r, try_out(r)) || !all_well(r, open_device(r)) || !make_part(r))
         return EXIT_FAILED;
     tess_part_get_info(r->part, sizeof r->info, &r->info);
     const tess_plan_options options = {.size = sizeof options, .form = r->args.form};

@@ -288,15 +288,17 @@ static tess_status refine(refinement *f)
         }
         if (inner.reason == TESS_REASON_CANCELLED || inner.reason == TESS_REASON_ITERATION_LIMIT)
             tess_system_end(
-                &end, inner.reason, "%s at |b - Ax|/|b| = %.3g after %lld iterations",
+                &end, inner.reason, "%s at |b - Ax|/|b| = %.3g after %lld iteration%s",
                 inner.reason == TESS_REASON_CANCELLED ? "stopped" : "the most iterations allowed",
-                f->rounds.norm / f->rounds.rhs_norm, (long long)f->rounds.result.iterations);
+                f->rounds.norm / f->rounds.rhs_norm, (long long)f->rounds.result.iterations,
+                tess_plural(f->rounds.result.iterations));
         else if (!(f->rounds.norm < 0.5 * before) && inner.reason != TESS_REASON_CONVERGED)
             tess_system_end(&end, why, "in single precision: %s", inner.text);
         else if (!(f->rounds.norm < 0.5 * before))
             tess_system_end(
-                &end, TESS_REASON_STAGNATED, "|b - Ax|/|b| stays at %.3g after %lld iterations",
-                f->rounds.norm / f->rounds.rhs_norm, (long long)f->rounds.result.iterations);
+                &end, TESS_REASON_STAGNATED, "|b - Ax|/|b| stays at %.3g after %lld iteration%s",
+                f->rounds.norm / f->rounds.rhs_norm, (long long)f->rounds.result.iterations,
+                tess_plural(f->rounds.result.iterations));
     }
     tess_rounds_end(&f->rounds, &end);
     return TESS_OK;

@@ -97,6 +97,9 @@ done
 
 expect 3 3 solve "$folder/missing.mtx"
 [ "$(grep -c 'missing.mtx' "$folder/err")" = 1 ] || { bad=1; echo "not one sentence:"; cat "$folder/err"; }
+# A file that cannot be written is found before the matrix is read.
+expect 3 2 spmv "$folder/missing.mtx" --out "$folder/nowhere/y"
+[ "$(grep -c 'nowhere/y' "$folder/err")" = 1 ] || { bad=1; echo "not one sentence:"; cat "$folder/err"; }
 expect 3 2 solve gen:cdr:n=5 --solver nonsense
 expect 3 2 solve gen:cdr:n=5 --solver direct
 expect 1 2 solve gen:cdr:n=8 --solver gmres:max=2

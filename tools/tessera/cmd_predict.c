@@ -242,8 +242,7 @@ static int draw_map(cli_app *app, predict_args *args)
     enum { BLOCK_MAX = 1024, BYTES_MAX = 200000000 };
     char input[80];
     const block_choice *block = &args->common.block;
-    int points =
-        16; /* along an edge: fewer where the blocks are large, as the map is of all sizes */
+    int points = 16; /* along an edge; fewer where blocks are large: the map is of all sizes */
     int exit_status = EXIT_DONE;
     if (block->given && (block->rows == 0 || block->rows != block->cols))
         return fail(app, EXIT_USAGE, "predict: --map without INPUT takes square blocks: --block 3");
