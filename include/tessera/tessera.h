@@ -876,7 +876,7 @@ TESS_API tess_status tess_choose_blocking(tess_ctx *ctx, const tess_matrix *A, t
  *   lsqr       the x with the smallest |b - A x|. Where no x solves the system it ends with
  *              TESS_REASON_LEAST_SQUARES, when A^T r is a rounding error:
  *              |A^T r| <= 128 epsilon |A| |b|, epsilon that of the matrix's type, or 4e-10 |A| |b|
- *              (f32: 1e-4) where x is large and it no longer falls, and at most 4e-10 |A| |r|
+ *              (f32: 1e-4) where x is large and it no longer falls, and at most 9e-10 |A| |r|
  *   direct     complete factors by SuiteSparse, with refinement
  *   amg        multigrid cycles alone
  *

@@ -131,7 +131,7 @@ static tess_status confirm(tess_solver *solver, tess_system *system, int j, bool
 bool tess_is_least(tess_type type, double normal, double residual, bool falls)
 {
     const double rounding = tess_least_rounding(type), small = pow(rounding, 0.625);
-    return normal <= small && normal * residual <= (falls ? 32 * rounding : small);
+    return normal <= pow(rounding, 0.6) && normal * residual <= (falls ? 32 * rounding : small);
 }
 
 void tess_system_least(tess_system *system, double norm, double normal, int64_t iterations)

@@ -191,8 +191,9 @@ tess_status tess_history_put(tess_solver *solver, int64_t at, double residual);
 /* Ends a system with TESS_REASON_CONVERGED; norm is |b - Ax|. */
 void tess_system_converged(tess_system *system, double norm, int64_t iterations);
 /* Returns whether A^T r is a rounding error of A and b, or one of A, x and b where it no longer
- * falls: then up to 4e-10 |A| |b| in double. It must be small against r too: an r that is nearly 0
- * has such an A^T r though it can be reduced. normal: |A^T r| / (|A| |r|); residual: |r|/|b|. */
+ * falls: then up to 4e-10 |A| |b| in double. It must be small against r too, up to 9e-10 |A| |r|:
+ * an r that is nearly 0 has such an A^T r though it can be reduced. normal: |A^T r| / (|A| |r|);
+ * residual: |r|/|b|. */
 bool tess_is_least(tess_type type, double normal, double residual, bool falls);
 /* Ends a system with TESS_REASON_LEAST_SQUARES; normal is |A^T r| / (|A| |r|). */
 void tess_system_least(tess_system *system, double norm, double normal, int64_t iterations);
