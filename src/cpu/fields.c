@@ -1,6 +1,8 @@
 /* Products with vectors by fields (fields.h) and a matrix stored whole: each job of the plan's work
  * is cut into pieces. What a thread has brought together of x for one piece stays for the next one,
- * and for the thread's next job where that goes on with the same columns.
+ * and for the thread's next job where that goes on with the same columns. So that it stays in a
+ * cache, columns that are needed again move to the beginning of the memory as soon as those before
+ * take as much room.
  */
 #include "cpu/fields.h"
 #include "backend/permute.h"
@@ -18,7 +20,7 @@ typedef struct own {
 typedef struct tess_cpu_fields {
     tess_cpu_job *pieces;
     int64_t *first_piece; /* of each job; job_count + 1 */
-    int64_t *low;         /* of each job: its first block column */
+    int64_t *low;         /* of each piece: block columns before it are not needed any more */
     int64_t *reach;       /* of each piece: block columns before it are needed so far */
     own *shares;
     int share_count;
@@ -75,7 +77,19 @@ static int64_t piece_count(const tess_matrix *A, const tess_cpu_job *job, int st
     return tess_max(1, blocks * block / TESS_CPU_PIECE);
 }
 
-/* Cuts the jobs, and finds the columns that they need. */
+/* The columns that rows first .. last-1 need. */
+static tess_range columns_of(const tess_matrix *A, int64_t first, int64_t last)
+{
+    tess_range need = {.first = A->block_cols};
+    for (int64_t i = first; i < last; i++)
+        if (A->row_offsets[i + 1] > A->row_offsets[i]) {
+            need.first = tess_min(need.first, A->columns[A->row_offsets[i]]);
+            need.last = tess_max(need.last, (int64_t)A->columns[A->row_offsets[i + 1] - 1] + 1);
+        }
+    return need;
+}
+
+/* Cuts a job, and finds the columns that its pieces need. */
 static void cut_job(void *arg, const void *from, int64_t j)
 {
     tess_cpu_fields *f = arg;
@@ -85,30 +99,31 @@ static void cut_job(void *arg, const void *from, int64_t j)
     tess_cpu_job *pieces = f->pieces + f->first_piece[j];
     const int64_t count = f->first_piece[j + 1] - f->first_piece[j];
     tess_cpu_work_cut(A, &plan->work.jobs[j], streams, count, pieces);
-    int64_t low = A->block_cols, reach = 0;
+    int64_t *low = f->low + f->first_piece[j], *reach = f->reach + f->first_piece[j];
     for (int64_t k = 0; k < count; k++) {
-        for (int64_t i = pieces[k].bounds[0]; i < pieces[k].bounds[streams]; i++)
-            if (A->row_offsets[i + 1] > A->row_offsets[i]) {
-                low = tess_min(low, A->columns[A->row_offsets[i]]);
-                reach = tess_max(reach, (int64_t)A->columns[A->row_offsets[i + 1] - 1] + 1);
-            }
-        f->reach[f->first_piece[j] + k] = reach;
+        const tess_range need = columns_of(A, pieces[k].bounds[0], pieces[k].bounds[streams]);
+        low[k] = need.first;
+        reach[k] = k > 0 ? tess_max(reach[k - 1], need.last) : need.last;
     }
-    f->low[j] = tess_min(low, reach);
+    for (int64_t k = count - 2; k >= 0; k--)
+        low[k] = tess_min(low[k], low[k + 1]);
+    for (int64_t k = 0; k < count; k++)
+        low[k] = tess_min(low[k], reach[k]);
 }
 
 /* The number of block columns that a product brings together, if every thread goes on with its own
  * tail; and the most that one job needs. */
 static void add_up(const tess_cpu_plan *plan, tess_cpu_fields *f)
 {
-    int64_t before = 0;
+    int64_t before = 0, kept = 0;
     for (int64_t j = 0; j < plan->work.job_count; j++) {
-        const int64_t reach = f->reach[f->first_piece[j + 1] - 1];
-        const bool goes_on =
-            f->low[j] <= before && before <= reach && j > 0 && f->low[j] >= f->low[j - 1];
-        f->taken += reach - (goes_on ? before : f->low[j]);
-        f->capacity = tess_max(f->capacity, reach - f->low[j]);
+        const int64_t first = f->first_piece[j], last = f->first_piece[j + 1] - 1;
+        const int64_t low = f->low[first], reach = f->reach[last];
+        const bool goes_on = j > 0 && kept <= low && low <= before && before <= reach;
+        f->taken += reach - (goes_on ? before : low);
+        f->capacity = tess_max(f->capacity, reach - low);
         before = reach;
+        kept = f->low[last];
     }
 }
 
@@ -141,7 +156,7 @@ static tess_status make(const tess_cpu_plan *plan, tess_cpu_fields *f)
             f->first_piece[j] + piece_count(&plan->matrix, &plan->work.jobs[j], plan->work.streams);
     TESS_TRY(TESS_ALLOC(plan->ctx, f->first_piece[jobs], &f->pieces));
     TESS_TRY(TESS_ALLOC(plan->ctx, f->first_piece[jobs], &f->reach));
-    TESS_TRY(TESS_ALLOC(plan->ctx, jobs, &f->low));
+    TESS_TRY(TESS_ALLOC(plan->ctx, f->first_piece[jobs], &f->low));
     tess_for_each(plan->ctx, jobs, 1, cut_job, f, plan);
     add_up(plan, f);
     return f->taken <= MOST_TAKEN * plan->matrix.block_cols ? make_shares(plan, f) : TESS_OK;
@@ -193,12 +208,18 @@ typedef struct product {
 /* Brings block columns before `reach` together, where those from `low` on are needed. */
 static void take(const product *p, own *mine, int64_t low, int64_t reach)
 {
-    const bool goes_on =
-        mine->first <= low && low <= mine->last && reach - mine->first <= p->plan->fields->capacity;
-    if (!goes_on)
+    const tess_matrix *A = &p->plan->matrix;
+    const size_t row_bytes = (size_t)A->block_height * tess_type_size(A->type);
+    if (low < mine->first || low > mine->last) {
         mine->first = mine->last = low;
+    } else if (low - mine->first >= tess_max(mine->last - low, 1) ||
+               reach - mine->first > p->plan->fields->capacity) {
+        memmove(mine->x, (const char *)mine->x + (size_t)(low - mine->first) * row_bytes,
+                (size_t)(mine->last - low) * row_bytes);
+        mine->first = low;
+    }
     if (reach > mine->last) {
-        tess_cpu_take(&p->plan->matrix, p->args->x, mine->last, reach, mine->x, mine->first);
+        tess_cpu_take(A, p->args->x, mine->last, reach, mine->x, mine->first);
         mine->last = reach;
     }
 }
@@ -215,7 +236,7 @@ static void run_job(const void *arg, int64_t j, int share)
     args.beta = 0;
     for (int64_t k = f->first_piece[j]; k < f->first_piece[j + 1]; k++) {
         const int64_t *bounds = f->pieces[k].bounds, last = bounds[p->plan->work.streams];
-        take(p, mine, f->low[j], f->reach[k]);
+        take(p, mine, f->low[k], f->reach[k]);
         args.x = (const void *)((uintptr_t)mine->x - (uintptr_t)mine->first * row_bytes);
         args.y = (void *)((uintptr_t)mine->y - (uintptr_t)bounds[0] * row_bytes);
         kernel(&args, bounds);

@@ -11,6 +11,10 @@
  * A row of the chunk gets nothing from rows after it, as they have only columns on and right of the
  * diagonal: after its piece, y is complete but for the windows of other chunks. Those are added to
  * the caller's y at the end.
+ *
+ * Rows before the piece are not needed again. So that x and y stay in a cache, the rows that are
+ * needed move to the beginning of their memory as soon as those before take as much room. All
+ * streams of a job move by the same number of rows: their kernel has one address of x and one of y.
  */
 #include "cpu/fields.h"
 #include "cpu/symmetric.h"
@@ -18,9 +22,8 @@
 typedef struct tess_cpu_half_fields {
     int64_t pieces; /* of each chunk */
     int64_t *reach; /* of each piece of each chunk: rows before it are needed so far */
-    char **x;       /* of each job, from its first row on */
-    void *x_memory; /* of all jobs */
-    void *y;        /* whole block rows */
+    char **x, **y;  /* of each job */
+    void *memory;   /* of all jobs */
     size_t bytes;
 } tess_cpu_half_fields;
 
@@ -65,16 +68,18 @@ static tess_status make(tess_cpu_half *half, tess_cpu_half_fields *f)
         rows += job_rows(half, j);
     f->pieces = tess_max(1, tess_cpu_half_bytes(half) / half->chunk_count * half->kernel->streams /
                                 TESS_CPU_PIECE);
-    f->bytes = (size_t)(rows + A->block_rows) * row_bytes;
+    f->bytes = 2 * (size_t)rows * row_bytes;
     TESS_TRY(TESS_ALLOC(half->ctx, half->chunk_count * f->pieces, &f->reach));
     TESS_TRY(TESS_ALLOC(half->ctx, jobs, &f->x));
-    TESS_TRY(tess_alloc_bytes(half->ctx, rows, row_bytes, &f->x_memory));
-    TESS_TRY(tess_alloc_bytes(half->ctx, A->block_rows, row_bytes, &f->y));
+    TESS_TRY(TESS_ALLOC(half->ctx, jobs, &f->y));
+    TESS_TRY(tess_alloc_bytes(half->ctx, 2 * rows, row_bytes, &f->memory));
     find_reach(half, f);
-    char *next = f->x_memory;
+    char *next = f->memory;
     for (int64_t j = 0; j < jobs; j++) {
+        const size_t bytes = (size_t)job_rows(half, j) * row_bytes;
         f->x[j] = next;
-        next += (size_t)job_rows(half, j) * row_bytes;
+        f->y[j] = next + bytes;
+        next += 2 * bytes;
     }
     return TESS_OK;
 }
@@ -98,8 +103,8 @@ int64_t tess_cpu_half_fields_bytes(const tess_cpu_half *half)
 void tess_cpu_half_free_fields(tess_cpu_half *half)
 {
     if (half->fields)
-        TESS_FREE(half->ctx, half->fields->reach, half->fields->x, half->fields->x_memory,
-                  half->fields->y, half->fields);
+        TESS_FREE(half->ctx, half->fields->reach, half->fields->x, half->fields->y,
+                  half->fields->memory, half->fields);
     half->fields = NULL;
 }
 
@@ -108,33 +113,81 @@ typedef struct product {
     const tess_cpu_symmetric_args *args; /* with the vectors by fields */
 } product;
 
+/* A job under way. */
+typedef struct walk {
+    const product *p;
+    char *x, *y;
+    int64_t begins; /* the row that they begin with */
+    size_t row_bytes;
+    tess_cpu_chunk parts[TESS_CPU_STREAMS]; /* the next pieces */
+} walk;
+
+/* The parts' rows that are in x and y move to where these begin. No stream has more such rows than
+ * there are rows before, so that what moves for one stays below what moves for the next. */
+static void move(walk *at, int streams)
+{
+    const int64_t begins = at->parts[0].first;
+    for (int s = 0; s < streams; s++) {
+        const tess_cpu_chunk *part = &at->parts[s];
+        const size_t from = (size_t)(part->first - at->begins) * at->row_bytes;
+        const size_t to = (size_t)(part->first - begins) * at->row_bytes;
+        const int64_t of_y = tess_min(part->ready, part->last) - part->first;
+        memmove(at->x + to, at->x + from, (size_t)(part->ready - part->first) * at->row_bytes);
+        memmove(at->y + to, at->y + from, (size_t)of_y * at->row_bytes);
+    }
+    at->begins = begins;
+}
+
+/* Moves if the rows before the parts are as many as those that move. */
+static void move_if_due(walk *at, int streams)
+{
+    int64_t kept = 0;
+    for (int s = 0; s < streams; s++)
+        kept = tess_max(kept, at->parts[s].ready - at->parts[s].first);
+    if (at->parts[0].first - at->begins >= tess_max(kept, 1))
+        move(at, streams);
+}
+
+static void do_piece(walk *at, int64_t job, int64_t k)
+{
+    const product *p = at->p;
+    const tess_cpu_half_fields *f = p->half->fields;
+    const tess_matrix *A = p->half->whole;
+    const int streams = p->half->kernel->streams;
+    tess_cpu_symmetric_args own = *p->args;
+    for (int s = 0; s < streams; s++) {
+        const tess_cpu_chunk *chunk = &p->half->chunks[job * streams + s];
+        const int64_t *reach = f->reach + (job * streams + s) * f->pieces;
+        at->parts[s] = *chunk;
+        at->parts[s].first = first_row(chunk, k, f->pieces);
+        at->parts[s].stop = first_row(chunk, k + 1, f->pieces);
+        at->parts[s].ready = k > 0 ? reach[k - 1] : chunk->first;
+    }
+    move_if_due(at, streams);
+    for (int s = 0; s < streams; s++)
+        tess_cpu_take(A, p->args->x, at->parts[s].ready,
+                      f->reach[(job * streams + s) * f->pieces + k], at->x, at->begins);
+    own.x = (const void *)((uintptr_t)at->x - (uintptr_t)at->begins * at->row_bytes);
+    own.y = (void *)((uintptr_t)at->y - (uintptr_t)at->begins * at->row_bytes);
+    own.beta = 0;
+    p->half->kernel->symmetric(&own, at->parts);
+    for (int s = 0; s < streams; s++)
+        tess_cpu_give(A, at->y, at->begins, at->parts[s].first, at->parts[s].stop, p->args->beta,
+                      p->args->y);
+}
+
 static void do_job(const product *p, int64_t job)
 {
     const tess_cpu_half *half = p->half;
     const tess_cpu_half_fields *f = half->fields;
     const tess_matrix *A = half->whole;
-    const int streams = half->kernel->streams;
-    const tess_cpu_chunk *chunks = half->chunks + job * streams;
-    const int64_t *reach = f->reach + job * streams * f->pieces;
-    const size_t row_bytes = (size_t)A->block_height * tess_type_size(A->type);
-    tess_cpu_chunk parts[TESS_CPU_STREAMS];
-    tess_cpu_symmetric_args own = *p->args;
-    own.x = (const void *)((uintptr_t)f->x[job] - (uintptr_t)chunks[0].first * row_bytes);
-    own.y = f->y;
-    own.beta = 0;
-    for (int64_t k = 0; k < f->pieces; k++) {
-        for (int s = 0; s < streams; s++) {
-            const int64_t *to = reach + s * f->pieces + k;
-            parts[s] = chunks[s];
-            parts[s].first = first_row(&chunks[s], k, f->pieces);
-            parts[s].stop = first_row(&chunks[s], k + 1, f->pieces);
-            parts[s].ready = k > 0 ? to[-1] : chunks[s].first;
-            tess_cpu_take(A, p->args->x, parts[s].ready, *to, f->x[job], chunks[0].first);
-        }
-        half->kernel->symmetric(&own, parts);
-        for (int s = 0; s < streams; s++)
-            tess_cpu_give(A, f->y, 0, parts[s].first, parts[s].stop, p->args->beta, p->args->y);
-    }
+    walk at = {.p = p,
+               .x = f->x[job],
+               .y = f->y[job],
+               .begins = half->chunks[job * half->kernel->streams].first,
+               .row_bytes = (size_t)A->block_height * tess_type_size(A->type)};
+    for (int64_t k = 0; k < f->pieces; k++)
+        do_piece(&at, job, k);
 }
 
 static void do_jobs(void *arg, int share)
