@@ -102,50 +102,6 @@ static void guess_depth(const tess_cuda_problem *problem, int *p)
         p[DEPTH] /= 2;
 }
 
-/* ---- Rounds: how often thread blocks fill the device one after the other ---- */
-
-/* Returns the registers of a thread: a base, one per 4 bytes of the values in flight and of their
- * x, and two per column number, this one and the next. Threads that share a wide block also keep
- * their place in it. NVRTC 13 gives sm_90 within 8 of this number (337 sets of parameters for wide
- * blocks, 284 of them exactly; 31 others). */
-static int registers(const tess_cuda_problem *problem, const int *p)
-{
-    const int real = (int)tess_type_size(problem->type), group = tess_sliced_blocks(problem, p);
-    const int loads = tess_sliced_wide_loads(problem, p);
-    const int count = loads > 0 ? (real == 4 ? 19 : 22) + loads * p[V] * real / 2 + 4 * (p[TPR] > 1)
-                                : 18 + p[DEPTH] * group * (problem->block_width * real / 2 + 2);
-    return (int)tess_ceil_div(count, 8) * 8;
-}
-
-/* Returns the threads that run at once on the device: whole thread blocks, as many as 65 536
- * registers and 2048 threads per multiprocessor allow. */
-static int64_t threads_at_once(const tess_cuda_problem *problem, const int *p)
-{
-    const int most = 2048 / p[THREADS], blocks = 65536 / (registers(problem, p) * p[THREADS]);
-    return (int64_t)problem->multiprocessors * tess_min(blocks, most) * p[THREADS];
-}
-
-static double rounds(const tess_cuda_problem *problem, const int *p)
-{
-    const int64_t at_once = threads_at_once(problem, p);
-    return at_once > 0 ? (double)problem->rows * p[TPR] / (double)at_once : 0;
-}
-
-/* Returns the blocks of a row that its threads have in flight: of a wide block maybe a part. */
-static double blocks_in_flight(const tess_cuda_problem *problem, const int *p)
-{
-    const int loads = tess_sliced_wide_loads(problem, p);
-    return loads > 0 ? (double)loads * p[V] * p[TPR] / problem->block_width
-                     : (double)p[DEPTH] * tess_sliced_blocks(problem, p) * p[TPR];
-}
-
-/* Returns whether the threads of a row of mean length wait for loads `times` times or more. */
-static bool waits(const tess_cuda_problem *problem, const int *p, int times)
-{
-    const double mean = (double)problem->blocks / (double)tess_max(problem->block_rows, 1);
-    return mean >= times * p[PANELS] * blocks_in_flight(problem, p);
-}
-
 /* ---- Threads per row ---- */
 
 /* Returns half of the threads that the multiprocessors hold, 2048 each. */
@@ -181,7 +137,7 @@ static double most_of_cut_rows(const tess_cuda_problem *problem, const int *p, d
 {
     const double half = (double)half_of_device(problem);
     if (p[TPR] >= 16 && p[LAMBDA] >= 64 && tess_sliced_is_wide(problem))
-        return each < 2 ? 0 : 4.5 * (double)threads_at_once(problem, p);
+        return each < 2 ? 0 : 4.5 * (double)tess_sliced_at_once(problem, p);
     if (each < 3)
         return 0;
     if (p[LAMBDA] < 64)
@@ -203,7 +159,7 @@ static double most_of_wide_rows(const tess_cuda_problem *problem, const int *p, 
     const bool sorted = p[SIGMA] > 1;
     return p[TPR] < 8 || each < (sorted ? 3 : 4)
                ? 0
-               : (sorted ? 1.8 : 1) * (double)threads_at_once(problem, p);
+               : (sorted ? 1.8 : 1) * (double)tess_sliced_at_once(problem, p);
 }
 
 /* Returns whether rows take twice p's threads per row. That may make, of all rows together,
@@ -231,7 +187,7 @@ static bool takes_twice(const tess_cuda_problem *problem, const int *p)
     if (wide)
         return p[TPR] < 16 && (double)threads <= most_of_wide_rows(problem, twice, each);
     return threads <= 2 * half && 5 * problem->longest_row >= 7 * mean_row(problem) &&
-           !tess_cuda_fits_cache(problem, 0.8) && waits(problem, p, 6);
+           !tess_cuda_fits_cache(problem, 0.8) && tess_sliced_waits(problem, p, 6);
 }
 
 /* Gives rows several threads where they are too few for the device. Thread blocks of wide blocks'
@@ -271,14 +227,15 @@ static bool guess_few_rows(const tess_cuda_problem *problem, int *p)
 static bool guess_one_round(const tess_cuda_problem *problem, int *p)
 {
     static const int halved[] = {DEPTH, TPR};
-    const double before = rounds(problem, p);
+    const double before = tess_sliced_rounds(problem, p);
     if (p[SIGMA] > 1 || before <= 1 || before >= 2)
         return false;
     for (int i = 0; i < 2; i++) {
         int fewer[COUNT];
         memcpy(fewer, p, sizeof fewer);
         fewer[halved[i]] /= 2;
-        if (fewer[halved[i]] < 1 || !tess_sliced_fits(problem, fewer) || rounds(problem, fewer) > 1)
+        if (fewer[halved[i]] < 1 || !tess_sliced_fits(problem, fewer) ||
+            tess_sliced_rounds(problem, fewer) > 1)
             continue;
         memcpy(p, fewer, sizeof fewer);
         return true;
@@ -307,9 +264,11 @@ static void guess_long_rows(const tess_cuda_problem *problem, int *p)
 {
     const int before = p[TPR];
     const bool dealt = before == 4 && problem->type == TESS_F64 && tess_sliced_is_wide(problem);
-    if ((before > 1 && !dealt) || rounds(problem, p) < 0.9 || !waits(problem, p, 12))
+    if ((before > 1 && !dealt) || tess_sliced_rounds(problem, p) < 0.9 ||
+        !tess_sliced_waits(problem, p, 12))
         return;
-    if (double_threads(problem, p) && rounds(problem, p) > 1 && rounds(problem, p) < 1.9)
+    if (double_threads(problem, p) && tess_sliced_rounds(problem, p) > 1 &&
+        tess_sliced_rounds(problem, p) < 1.9)
         p[TPR] = before;
 }
 
@@ -321,7 +280,7 @@ static void guess_sorted_rows(const tess_cuda_problem *problem, int *p)
     if (p[SIGMA] == 1 || p[LAMBDA] > 0 || tess_sliced_is_wide(problem))
         return;
     bool more = true;
-    while (more && p[TPR] < 4 && waits(problem, p, 6))
+    while (more && p[TPR] < 4 && tess_sliced_waits(problem, p, 6))
         more = double_threads(problem, p);
 }
 
@@ -336,17 +295,9 @@ static void guess_large_blocks(const tess_cuda_problem *problem, int *p)
     memcpy(larger, p, sizeof larger);
     larger[THREADS] = 256;
     if (tess_sliced_is_wide(problem) && p[TPR] >= (problem->type == TESS_F32 ? 4 : 8) &&
-        p[THREADS] < 256 && tess_sliced_fits(problem, larger) && rounds(problem, larger) >= 1.7)
+        p[THREADS] < 256 && tess_sliced_fits(problem, larger) &&
+        tess_sliced_rounds(problem, larger) >= 1.7)
         p[THREADS] = 256;
-}
-
-void tess_sliced_flight(const tess_cuda_problem *problem, const int *p, tess_cuda_flight *out)
-{
-    const double threads = (double)threads_at_once(problem, p);
-    *out = (tess_cuda_flight){.blocks = blocks_in_flight(problem, p),
-                              .lines = threads / p[TPR] / problem->block_height,
-                              .split = p[LAMBDA],
-                              .sorted = p[SIGMA] > 1};
 }
 
 void tess_sliced_guess(const tess_cuda_problem *problem, int *p)

@@ -23,6 +23,14 @@ int tess_sliced_dealt(const int *p);
 int tess_sliced_wide_loads(const tess_cuda_problem *problem, const int *p);
 bool tess_sliced_fits(const tess_cuda_problem *problem, const int *p);
 
+/* P: the threads that run at once on the device: whole thread blocks, as many as 65 536 registers
+ * and 2048 threads per multiprocessor allow. */
+int64_t tess_sliced_at_once(const tess_cuda_problem *problem, const int *p);
+/* P: how often thread blocks fill the device one after the other. */
+double tess_sliced_rounds(const tess_cuda_problem *problem, const int *p);
+/* Whether the threads of a row of mean length wait for loads `times` times or more. */
+bool tess_sliced_waits(const tess_cuda_problem *problem, const int *p, int times);
+
 void tess_sliced_guess(const tess_cuda_problem *problem, int *p);
 /* As in tess_cuda_kernel. */
 void tess_sliced_flight(const tess_cuda_problem *problem, const int *p, tess_cuda_flight *out);
