@@ -247,8 +247,12 @@ static void wide_blocks_of_few_rows_and_cut_rows_have_more_threads(void **state)
         {1425, 31, 21, 1425, TESS_F64, 8, 256},   /* 16 threads per row would be 5.2 */
         {9947, 9, 40, 9947, TESS_F64, 8, 512},    /* segments of 128 */
         {8848, 31, 23, 8848, TESS_F32, 8, 256},   /* many, with blocks for eight threads */
-        {1625, 41, 40, 1625, TESS_F32, 8, 256}, /* 16 would be five times as many as run at once */
-        {20000, 16, 5, 200, TESS_F64, 4, 512},  /* short segments */
+        {1625, 41, 40, 1625, TESS_F32, 8, 256},  /* 16 would be five times as many as run at once */
+        {20000, 16, 5, 200, TESS_F64, 4, 512},   /* short segments */
+        {1813, 42, 6, 1310, TESS_F64, 4, 128},   /* two would read a block in two pieces */
+        {6833, 28, 6, 1442, TESS_F64, 2, 128},   /* two read it at once */
+        {1357, 14, 33, 1357, TESS_F32, 16, 256}, /* of 512 threads fewer run at once */
+        {1952, 15, 36, 1952, TESS_F32, 8, 256},  /* 16 would be 1.7 times those held */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         tess_cuda_problem problem = problem_of(cases[i].rows, cases[i].b, cases[i].mean, 0);

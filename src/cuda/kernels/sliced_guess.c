@@ -128,22 +128,28 @@ static int least_threads(const tess_cuda_problem *problem, const int *p)
  * the last segments end sooner. `each`: blocks per thread; held: by the multiprocessors.
  *   per row  segments       each >=  threads <=     compared with half the threads per row
  *   any      16 or 32       3        held
+ *   4        16, 32; bytes  3        7 x at once    two matrices 4.7 and 14.6 % faster
  *   8        64 or more     10       9 x held       four of five matrices 1 to 19 % faster
  *   8        64, 128        3        2, 6 x held    128: two matrices 4 and 12 % faster
- *   16       narrow blocks  3, 6     1.5, 2 x held
+ *   16       narrow blocks  2, 6     1.5, 2 x held  two matrices 21 and 25 % faster, with 1.7 x
+ *                                                   held one 3 % slower
  *   16       wide blocks    2        4.5 x at once  17 of 18 matrices 3 to 51 % faster up to 4.2 x,
- *                                                   13 of 13 0 to 11 % slower from 5.2 x on */
+ *                                                   13 of 13 0 to 11 % slower from 5.2 x on
+ * bytes: a block's row has over 256, which two threads read in two pieces, with a wait for each.
+ * Where two read it at once, four wait as often (four matrices 1.7 % faster to 1.6 % slower). */
 static double most_of_cut_rows(const tess_cuda_problem *problem, const int *p, double each)
 {
     const double half = (double)half_of_device(problem);
+    const double at_once = (double)tess_sliced_at_once(problem, p);
+    const int bytes = problem->block_width * (int)tess_type_size(problem->type);
     if (p[TPR] >= 16 && p[LAMBDA] >= 64 && tess_sliced_is_wide(problem))
-        return each < 2 ? 0 : 4.5 * (double)tess_sliced_at_once(problem, p);
+        return each < 2 ? 0 : 4.5 * at_once;
+    if (p[TPR] >= 16 && p[LAMBDA] >= 64)
+        return (each < 2 ? 0 : each < 6 ? 3 : 4) * half;
     if (each < 3)
         return 0;
     if (p[LAMBDA] < 64)
-        return 2 * half;
-    if (p[TPR] >= 16)
-        return (each < 6 ? 3 : 4) * half;
+        return p[TPR] == 4 && bytes > 256 ? tess_max(2 * half, 7 * at_once) : 2 * half;
     return (each >= 10 ? 18 : p[LAMBDA] < 128 ? 4 : 12) * half;
 }
 
@@ -190,6 +196,20 @@ static bool takes_twice(const tess_cuda_problem *problem, const int *p)
            !tess_cuda_fits_cache(problem, 0.8) && tess_sliced_waits(problem, p, 6);
 }
 
+/* Takes 256 threads per thread block of narrow blocks' rows where more of them run at once than of
+ * 512: a multiprocessor has registers for one thread block of 512 threads with 72 registers, and
+ * for three of 256 (16 threads per row: b = 12, f64 10.4 -> 9.9 us; eight: b = 11, f32 8.2 -> 8.0,
+ * and b = 14 16.7 -> 15.2). */
+static void guess_narrow_threads(const tess_cuda_problem *problem, int *p)
+{
+    int fewer[COUNT];
+    memcpy(fewer, p, sizeof fewer);
+    fewer[THREADS] = 256;
+    if (!tess_sliced_is_wide(problem) && p[THREADS] > 256 && tess_sliced_fits(problem, fewer) &&
+        tess_sliced_at_once(problem, fewer) > tess_sliced_at_once(problem, p))
+        p[THREADS] = 256;
+}
+
 /* Gives rows several threads where they are too few for the device. Thread blocks of wide blocks'
  * rows have at most 256 threads, as multiprocessors share few larger ones unevenly (16 threads per
  * row: 6 of 6 cases 4 to 27 % faster than with 512). A cache answers sooner, so that at most 64
@@ -210,6 +230,7 @@ static bool guess_few_rows(const tess_cuda_problem *problem, int *p)
             break;
         }
     }
+    guess_narrow_threads(problem, p);
     int group = tess_sliced_blocks(problem, p), bytes = group * problem->block_width * real;
     bool cached = tess_cuda_fits_cache(problem, 0.8); /* an H200 keeps 50 MB of its 63 */
     while (!tess_sliced_is_wide(problem) && p[DEPTH] > 1 &&
