@@ -35,8 +35,9 @@ static void rows_of_different_lengths_are_sorted_and_get_threads(void **state)
         int sigma, tpr;
         bool single; /* f32 */
     } cases[] = {
-        {"random:rows=2326,cols=2326,avg=16,r=1,c=1", 20, 4096, 4, false},
-        {"random:rows=1709,cols=1709,avg=30,r=1,c=1", 27, 4096, 4, false},
+        {"random:rows=2326,cols=2326,avg=16,r=1,c=1", 20, 4096, 8, false},
+        {"random:rows=1709,cols=1709,avg=30,r=1,c=1", 27, 4096, 8, false}, /* 2.4 rounds */
+        {"random:rows=2916,cols=2916,avg=26,r=1,c=1", 24, 4096, 4, false}, /* eight: 3.7 rounds */
         {"random:rows=2250,cols=2250,avg=5,r=1,c=1", 36, 4096, 1,
          false}, /* too short for four threads */
         {"random:rows=281954,cols=281954,avg=14,r=1,c=1", 3, 4096, 1, false},

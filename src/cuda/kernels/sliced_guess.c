@@ -154,18 +154,21 @@ static double most_of_cut_rows(const tess_cuda_problem *problem, const int *p, d
 }
 
 /* Returns the most threads in all with which rows of wide blocks take p's threads per row, 8 or 16.
- *   rows    each >= threads <=    speed over half the threads per row (9 000 to 32 000 rows)
- *   sorted  3       1.8 x at once 1.10 to 1.24 at 1.25 to 1.8 x (three, one with 3); 0.88 at 2.9 x
- *   others  4       at once       1.08, 1.14, 1.15, 1.33 and 1.44, once 0.995
+ *   rows    per row  each >=  threads <=    speed over half the threads per row
+ *   sorted  8        3        3.2 x at once 1.04 to 1.09 at 2.3 to 3.2 x (three), 0.95 to 1.04 at
+ *                                           3.4 x and more (13)
+ *   sorted  16       3        1.8 x at once 1.05 and 1.30 at 1.2 and 1.3 x; 0.88 to 0.93 at 2.1 to
+ *                                           3.0 x (three)
+ *   others           4        at once       1.08, 1.14, 1.15, 1.33 and 1.44, once 0.995
  * Sorted rows end one after the other, so that the next round starts early. For others, a begun
  * second round costs more than the threads gain (27 points, b = 49, f32, 1.25 rounds: 0.82), and
  * rows of six blocks are too short for eight threads (0.83 to 1.0 in five of five cases). */
 static double most_of_wide_rows(const tess_cuda_problem *problem, const int *p, double each)
 {
     const bool sorted = p[SIGMA] > 1;
-    return p[TPR] < 8 || each < (sorted ? 3 : 4)
-               ? 0
-               : (sorted ? 1.8 : 1) * (double)tess_sliced_at_once(problem, p);
+    if (p[TPR] < 8 || each < (sorted ? 3 : 4))
+        return 0;
+    return (!sorted ? 1 : p[TPR] > 8 ? 1.8 : 3.2) * (double)tess_sliced_at_once(problem, p);
 }
 
 /* Returns whether rows take twice p's threads per row. That may make, of all rows together,
