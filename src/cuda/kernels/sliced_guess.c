@@ -348,8 +348,10 @@ void tess_sliced_guess(const tess_cuda_problem *problem, int *p)
              (bw <= 3 || (single && bw < 8 && bw % 2 != 0)))
         p[HINT] = 0;
     /* A matrix that fits L2 has no hint: with one, its cache lines would never displace those that
-     * another kernel left to stay (39 MB: 15 us with a hint, 10 without). */
-    if (tess_cuda_fits_cache(problem, 1) && p[PANELS] == 1)
+     * another kernel left to stay (39 MB: 15 us with a hint, 10 without; 41 to 53 MB: 8 % slower to
+     * 2 % faster with one). L2 does not keep 57 MB (up to 63 MB ten of ten matrices 0.4 to 2.9 %
+     * faster with one). */
+    if (tess_cuda_fits_cache(problem, 0.9) && p[PANELS] == 1)
         p[HINT] = 0;
     /* Threads of wide blocks share the columns, others a row's blocks. Of five blocks, four threads
      * leave three idle in their second step (dw8192, b = 16, f32: 13.3 us, two threads 12.5). */
