@@ -42,6 +42,8 @@ static void rows_of_different_lengths_are_sorted_and_get_threads(void **state)
          false}, /* too short for four threads */
         {"random:rows=281954,cols=281954,avg=14,r=1,c=1", 3, 4096, 1, false},
         {"random:rows=75757,cols=75757,avg=30,r=1,c=1", 4, 4096, 2, false},
+        {"random:rows=74507,cols=74507,avg=20,r=1,c=1", 3, 4096, 2, false},  /* 2.2 rounds */
+        {"random:rows=610423,cols=610423,avg=20,r=1,c=1", 4, 4096, 1, true}, /* 18 */
         {"random:rows=14534,cols=14534,avg=40,r=1,c=1", 8, 4096, 4, false},
         {"random:rows=20000,cols=20000,avg=14,r=1,c=1", 3, 1, 2, false}, /* in L2 */
         {"random:rows=661,cols=661,avg=19,r=1,c=1", 20, 4096, 16, false},
@@ -62,6 +64,29 @@ static void rows_of_different_lengths_are_sorted_and_get_threads(void **state)
         if (sigma != cases[i].sigma || tpr != cases[i].tpr)
             fail_msg("%s, b=%d: sigma=%d,tpr=%d, expected sigma=%d,tpr=%d", cases[i].text,
                      (int)cases[i].b, sigma, tpr, cases[i].sigma, cases[i].tpr);
+    }
+}
+
+/* 16 threads per row: 512 per thread block where they are a round and as many run at once. */
+static void cut_rows_of_16_threads_have_large_thread_blocks(void **state)
+{
+    static const struct {
+        const char *text;
+        int32_t b;
+        tess_type type;
+        int threads;
+    } cases[] = {
+        {"powerlaw:rows=481,avg=35,b=1", 32, TESS_F32, 512},
+        {"powerlaw:rows=1507,avg=15,b=1", 18, TESS_F32, 512},
+        {"powerlaw:rows=154,avg=36,b=1", 53, TESS_F64, 256},
+        {"powerlaw:rows=384,avg=26,b=1", 23, TESS_F32, 256}, /* 0.7 rounds */
+        {"powerlaw:rows=872,avg=9,b=1", 38, TESS_F32, 256},  /* of 512 fewer run at once */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tess_cuda_problem problem = problem_of(state, cases[i].text, cases[i].b);
+        problem.type = cases[i].type;
+        assert_int_equal(guessed("sliced", &problem, "tpr"), 16);
+        assert_int_equal(guessed("sliced", &problem, "threads"), cases[i].threads);
     }
 }
 
@@ -119,6 +144,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(padding_tells_random_lengths_from_stencils),
         cmocka_unit_test(rows_of_different_lengths_are_sorted_and_get_threads),
+        cmocka_unit_test(cut_rows_of_16_threads_have_large_thread_blocks),
         cmocka_unit_test(a_matrix_in_the_cache_is_not_evicted_first),
         cmocka_unit_test(in_the_cache_few_loads_are_in_flight),
         cmocka_unit_test(in_the_cache_too_there_is_one_round),

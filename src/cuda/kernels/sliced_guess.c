@@ -298,30 +298,42 @@ static void guess_long_rows(const tess_cuda_problem *problem, int *p)
 
 /* Gives sorted rows of narrow blocks two threads, then four, while threads wait six times or more
  * (13 matrices with lengths of 0 to 2 times the mean: two threads are 2 to 7 % faster in the five
- * that wait as often, between 2 % faster and 8 % slower in the others). */
+ * that wait as often, between 2 % faster and 8 % slower in the others). In less than three rounds
+ * the last thread blocks are a large part of the time, so that two threads pay from 4.5 waits on
+ * (b = 3, f64, 20 blocks: 38.4 -> 34.8 us in 2.2 rounds; b = 4, f32 no faster in 18). */
 static void guess_sorted_rows(const tess_cuda_problem *problem, int *p)
 {
     if (p[SIGMA] == 1 || p[LAMBDA] > 0 || tess_sliced_is_wide(problem))
         return;
+    if (p[TPR] == 1 && tess_sliced_rounds(problem, p) < 3 && tess_sliced_waits(problem, p, 4.5))
+        double_threads(problem, p);
     bool more = true;
     while (more && p[TPR] < 4 && tess_sliced_waits(problem, p, 6))
         more = double_threads(problem, p);
 }
 
-/* Takes thread blocks of 256 threads where rows have several. Thread blocks then have few rows, and
+/* Takes larger thread blocks where rows have several threads. Thread blocks then have few rows, and
  * neighbouring ones read the same cache lines at their ends, of which larger ones have fewer (four
  * threads per row, f32: 22 of 22 matrices of b = 48 to 64 0.5 to 2.5 % faster; eight, f64: 13 of 16
  * 0.4 to 9 % faster, three 1.0 to 1.7 % slower). A launch of hardly two rounds ends sooner in small
- * thread blocks (27 points, b = 50, f64, one round: 7 % slower with 256). */
+ * thread blocks (27 points, b = 50, f64, one round: 7 % slower with 256). With 16 threads per row
+ * of 256, a warp has 16 rows in two places; of 512, 32 in one (cut rows, f32, a round or more and
+ * as many threads at once: 1.8 to 6.5 % faster in four of five cases, 0.4 % slower in one; f64 0.3
+ * to 0.8 % slower in three of three). */
 static void guess_large_blocks(const tess_cuda_problem *problem, int *p)
 {
+    const bool single = problem->type == TESS_F32;
     int larger[COUNT];
     memcpy(larger, p, sizeof larger);
     larger[THREADS] = 256;
-    if (tess_sliced_is_wide(problem) && p[TPR] >= (problem->type == TESS_F32 ? 4 : 8) &&
-        p[THREADS] < 256 && tess_sliced_fits(problem, larger) &&
-        tess_sliced_rounds(problem, larger) >= 1.7)
+    if (tess_sliced_is_wide(problem) && p[TPR] >= (single ? 4 : 8) && p[THREADS] < 256 &&
+        tess_sliced_fits(problem, larger) && tess_sliced_rounds(problem, larger) >= 1.7)
         p[THREADS] = 256;
+    larger[THREADS] = 512;
+    if (tess_sliced_is_wide(problem) && p[TPR] == 16 && p[THREADS] == 256 && p[LAMBDA] > 0 &&
+        single && tess_sliced_fits(problem, larger) && tess_sliced_rounds(problem, larger) >= 1 &&
+        tess_sliced_at_once(problem, larger) >= tess_sliced_at_once(problem, p))
+        p[THREADS] = 512;
 }
 
 void tess_sliced_guess(const tess_cuda_problem *problem, int *p)

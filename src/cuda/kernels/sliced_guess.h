@@ -29,7 +29,7 @@ int64_t tess_sliced_at_once(const tess_cuda_problem *problem, const int *p);
 /* P: how often thread blocks fill the device one after the other. */
 double tess_sliced_rounds(const tess_cuda_problem *problem, const int *p);
 /* Whether the threads of a row of mean length wait for loads `times` times or more. */
-bool tess_sliced_waits(const tess_cuda_problem *problem, const int *p, int times);
+bool tess_sliced_waits(const tess_cuda_problem *problem, const int *p, double times);
 
 void tess_sliced_guess(const tess_cuda_problem *problem, int *p);
 /* As in tess_cuda_kernel. */

@@ -34,7 +34,7 @@ static double blocks_in_flight(const tess_cuda_problem *problem, const int *p)
                      : (double)p[DEPTH] * tess_sliced_blocks(problem, p) * p[TPR];
 }
 
-bool tess_sliced_waits(const tess_cuda_problem *problem, const int *p, int times)
+bool tess_sliced_waits(const tess_cuda_problem *problem, const int *p, double times)
 {
     const double mean = (double)problem->blocks / (double)tess_max(problem->block_rows, 1);
     return mean >= times * p[PANELS] * blocks_in_flight(problem, p);
