@@ -156,7 +156,7 @@ static double most_of_cut_rows(const tess_cuda_problem *problem, const int *p, d
 /* Returns the most threads in all with which rows of wide blocks take p's threads per row, 8 or 16.
  *   rows    per row  each >=  threads <=    speed over half the threads per row
  *   sorted  8        3        3.2 x at once 1.04 to 1.09 at 2.3 to 3.2 x (three), 0.95 to 1.04 at
- *                                           3.4 x and more (13)
+ *                                           3.4 x and more (12)
  *   sorted  16       3        1.8 x at once 1.05 and 1.30 at 1.2 and 1.3 x; 0.88 to 0.93 at 2.1 to
  *                                           3.0 x (three)
  *   others           4        at once       1.08, 1.14, 1.15, 1.33 and 1.44, once 0.995
