@@ -244,19 +244,16 @@ static void memory_missing_on_one_part_fails_all(void **state)
     (void)state;
     elements e = draw(5, 3);
     void *x = test_vector(e.rows, e.type, 1), *y = test_vector(e.rows, e.type, 2);
-    int failures = 0;
-    for (;; failures++) {
-        assembly a = {.e = &e,
-                      .x = x,
-                      .y = {y, y},
-                      .culprit = -1,
-                      .fails_at = failures % 3,
-                      .allocation = failures};
+    int64_t failures = 0;
+    int part = 0;
+    for (;; part = (part + 1) % 3, failures = test_next_failure(failures)) {
+        assembly a = {
+            .e = &e, .x = x, .y = {y, y}, .culprit = -1, .fails_at = part, .allocation = failures};
         const tess_status status = run(&a);
         if (status == TESS_OK)
             break;
         char name[32];
-        snprintf(name, sizeof name, "part %d of 3", failures % 3);
+        snprintf(name, sizeof name, "part %d of 3", part);
         assert_int_equal(status, TESS_ERR_MEMORY);
         for (int r = 0; r < 3; r++)
             assert_non_null(strstr(a.error[r], name));

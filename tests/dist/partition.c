@@ -199,8 +199,8 @@ static void memory_missing_on_part_0_fails_all(void **state)
     tess_ctx *ctx = test_ctx(state);
     tess_matrix *A = test_matrix(ctx, TEST_RANDOM, 30, 2, 2, TESS_F64, 1);
     void *x = test_vector(A->rows, A->type, 1), *y = test_vector(A->rows, A->type, 2);
-    int failures = 0;
-    for (;; failures++) {
+    int64_t failures = 0;
+    for (;; failures = test_next_failure(failures)) {
         dealing d = {.A = A,
                      .partition = "cyclic",
                      .x = x,

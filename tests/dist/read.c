@@ -183,10 +183,11 @@ static void a_file_missing_on_one_part_fails_all(void **state)
     assert_int_equal(run(&d, 3), TESS_ERR_IO);
     for (int r = 0; r < 3; r++)
         assert_non_null(strstr(d.error[r], "part 1 of 3: nowhere.tess: No such file"));
-    int failures = 0;
-    for (;; failures++) {
+    int64_t failures = 0;
+    int part = 0;
+    for (;; part = (part + 1) % 3, failures = test_next_failure(failures)) {
         reading f = all_read(path, x, y);
-        f.fails_at = failures % 3;
+        f.fails_at = part;
         f.allocation = failures;
         const tess_status status = run(&f, 3);
         if (status == TESS_OK)

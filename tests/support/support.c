@@ -118,6 +118,11 @@ int test_few(void)
     return few > 1 ? few : 1;
 }
 
+bool test_slowed(void)
+{
+    return test_few() >= 8;
+}
+
 uint64_t test_draws(uint64_t count)
 {
     const uint64_t few = (uint64_t)test_few();

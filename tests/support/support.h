@@ -44,6 +44,10 @@ bool test_sweep_goes_on(test_sweep *sweep, tess_status status);
  * and more under a sanitizer. It is 1 without TEST_FEW, and with TEST_ALL, as in `./run
  * check-long`. */
 int test_few(void);
+/* Returns whether every step takes many times as long as usual: under a sanitizer, of the host or
+ * of a GPU, whose TEST_FEW is 8 and more. Tests have smaller systems there, and leave out proofs
+ * that they would notice a fault: those prove nothing about memory or threads. */
+bool test_slowed(void);
 /* The allocation that a sweep makes fail after the n-th one: the first twenty one by one, then
  * fewer and fewer, because later ones repeat those of an earlier iteration or candidate. With
  * TEST_ALL in the environment every one. */
