@@ -115,7 +115,7 @@ static void inverses_are_the_hosts(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
     char why[256];
-    for (uint64_t seed = 1; seed <= 24; seed++) {
+    for (uint64_t seed = 1; seed <= (test_slowed() ? 8 : 24); seed++) {
         tess_matrix *A = draw(ctx, seed);
         if (!finds(ctx, "bottom_0", A, seed, why, sizeof why))
             fail_msg("%s", why);
@@ -177,6 +177,8 @@ static void faults_are_caught(void **state)
         "bottom_no_mirror",  "bottom_not_turned",  "bottom_own_tile",
         "bottom_not_scaled", "bottom_short_chunk", "bottom_no_identity"};
     char why[256];
+    if (test_slowed())
+        skip();
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
         int wrong = 0;
         for (uint64_t seed = 1; seed <= 6; seed++) {

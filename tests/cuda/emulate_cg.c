@@ -180,6 +180,8 @@ static void faults_are_caught(void **state)
         "cg_cg2_w",      "cg_cg3_u",      "cg_cg4_x",    "cg_kept_w",    "cg_cg5_v"};
     problem p;
     int64_t intact, iterations;
+    if (test_slowed())
+        skip();
     open_problem(state, &p);
     assert_null(solve(&p, "cg_0", 500, &intact));
     for (size_t i = 0; i < sizeof faulty / sizeof *faulty; i++)

@@ -207,7 +207,8 @@ static void check(tess_ctx *ctx, const graph *g, int domains, uint64_t seed)
 static void groups_are_the_hosts(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
-    for (uint64_t seed = 1; seed <= 75; seed++) {
+    /* 4 has no factor in common with the periods below: every kind is drawn with every other. */
+    for (uint64_t seed = 1; seed <= 75; seed += test_slowed() ? 4 : 1) {
         const int64_t rows = draw(seed, 1, 1, seed % 7 == 0 ? 300 : 90);
         graph g = make_graph(ctx, (enum kind)(seed % KINDS), rows, seed % 3 == 0, seed);
         for (int domains = 1; domains <= tess_min(rows, 7); domains += 3)

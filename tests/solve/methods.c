@@ -56,7 +56,8 @@ static void check_all(void **state, bool symmetric, const char *device)
 static void symmetric_systems_are_solved_by_every_method(void **state)
 {
     check_all(state, true, "cpu");
-    check_all(state, true, "ref");
+    if (!test_slowed()) /* the same methods, with other products */
+        check_all(state, true, "ref");
 }
 
 /* Levels and colours with every method and each preconditioner that has them. */
