@@ -6,11 +6,18 @@ static const char *const same[] = {"0", "0", "0", "0"};
 static const char *const others[] = {"0", "1", "2", "3"};
 static const char *const mixed[] = {"1", "0", "1", "0"};
 
+/* Every second draw, and every one in check-long. All numbers of parts are among them, and the
+ * forms. */
+static uint64_t step(void)
+{
+    return test_few() > 1 ? 2 : 1;
+}
+
 static void products_are_those_of_the_whole(void **state)
 {
     char name[128];
     fake->devices = 4;
-    for (uint64_t seed = 0; seed < 12; seed++)
+    for (uint64_t seed = 0; seed < 12; seed += step())
         check_products(test_ctx(state),
                        parts_name("cuda:", seed % 3 ? same : others, 2 + (int)(seed % 3), name),
                        seed);
@@ -71,7 +78,7 @@ static void products_take_a_pointer_a_part(void **state)
 {
     char name[128];
     fake->devices = 4;
-    for (uint64_t seed = 0; seed < 12; seed++)
+    for (uint64_t seed = 0; seed < 12; seed += step())
         check_by_part(test_ctx(state),
                       parts_name("cuda:", seed % 3 ? mixed : others, 2 + (int)(seed % 3), name),
                       seed);
