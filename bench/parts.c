@@ -3,12 +3,13 @@
  *     tessera_bench_parts INPUT SPEC ROUNDS DEVICE[/FORM]...
  *     tessera_bench_parts gen:stencil27:n=80,b=3 cg 5 cuda:0 cuda:0,0 cuda:0,0/shuffle:lambda=32
  *
- * FORM is a product form of the parts. Where SPEC is "-", nothing is solved. Every line is JSON:
- * the device, the median microseconds of a product and of an iteration of the solver, both relative
- * to the first device, the error of a product against the reference backend's over the largest
- * element, and the true residual. Vectors of products are in the parts' memory;
- * BATCH products are queued before the clock is read. A solve is timed with a solver that has
- * solved the same system before.
+ * FORM is a product form of the parts. Where SPEC is "-", nothing is solved. Where ROUNDS is 0,
+ * every product and every solve runs once: for a sanitizer, under which times mean nothing. Every
+ * line is JSON: the device, the median microseconds of a product and of an iteration of the solver,
+ * both relative to the first device, the error of a product against the reference backend's over
+ * the largest element, and the true residual. Vectors of products are in the parts' memory; BATCH
+ * products are queued before the clock is read. A solve is timed with a solver that has solved the
+ * same system before.
  */
 #include <math.h>
 #include <string.h>
@@ -65,10 +66,11 @@ static void close_subject(subject *s)
     tess_device_close(s->device);
 }
 
-static double time_products(tess_ctx *ctx, subject *s)
+static double time_products(tess_ctx *ctx, subject *s, bool once)
 {
+    const int batch = once ? 1 : BATCH;
     double start = 0;
-    for (int i = -2; i < BATCH; i++) {
+    for (int i = once ? 0 : -2; i < batch; i++) {
         if (i == 0) {
             for (int r = 0; r < s->parts; r++)
                 check(ctx, tess_device_synchronize(s->part[r].device));
@@ -79,7 +81,7 @@ static double time_products(tess_ctx *ctx, subject *s)
     }
     for (int r = 0; r < s->parts; r++)
         check(ctx, tess_device_synchronize(s->part[r].device));
-    return (tess_seconds() - start) / BATCH;
+    return (tess_seconds() - start) / batch;
 }
 
 static double time_iteration(tess_ctx *ctx, subject *s, const tess_matrix *A, const double *b,
@@ -134,7 +136,8 @@ int main(int argc, char **argv)
     tess_matrix *A;
     double *b;
     static subject subjects[DEVICES];
-    const int count = argc - 4, rounds = argc > 3 ? atoi(argv[3]) : 0;
+    const bool once = argc > 3 && strcmp(argv[3], "0") == 0;
+    const int count = argc - 4, rounds = once ? 1 : argc > 3 ? atoi(argv[3]) : 0;
     if (count < 1 || count > DEVICES || rounds < 1 || rounds > ROUNDS ||
         tess_ctx_create(NULL, &ctx) != TESS_OK) {
         fprintf(stderr, "usage: tessera_bench_parts INPUT SPEC ROUNDS DEVICE[/FORM]...\n");
@@ -145,11 +148,12 @@ int main(int argc, char **argv)
     for (int i = 0; i < count; i++) {
         subjects[i].name = argv[4 + i];
         open_subject(ctx, A, b, argv[2], &subjects[i]);
-        (void)time_iteration(ctx, &subjects[i], A, b, x); /* makes what is made lazily */
+        if (!once)
+            (void)time_iteration(ctx, &subjects[i], A, b, x); /* makes what is made lazily */
     }
     for (int round = 0; round < rounds; round++)
         for (int i = 0; i < count; i++) {
-            subjects[i].spmv[round] = time_products(ctx, &subjects[i]);
+            subjects[i].spmv[round] = time_products(ctx, &subjects[i], once);
             check_product(ctx, &subjects[i], A, expected, x);
             subjects[i].iteration[round] = time_iteration(ctx, &subjects[i], A, b, x);
         }

@@ -76,16 +76,17 @@ solve() {
 }
 
 # memcheck finds bad addresses, racecheck missing barriers in shared memory: "$@" runs once under each, a
-# matrix a variant. After `test` and `solve` the kernels are in the cache.
-under_sanitizers() {
+# matrix a variant. After `test` and `solve` the kernels are in the cache. A shell of its own: the parts that follow do
+# not see TEST_FEW.
+under_sanitizers() (
     sanitizer=$(command -v compute-sanitizer || echo /usr/local/cuda/bin/compute-sanitizer)
-    [ -x "$sanitizer" ] || { echo "compute-sanitizer is not here"; return 1; }
-    export TEST_FEW=2
+    [ -x "$sanitizer" ] || { echo "compute-sanitizer is not here"; exit 1; }
+    export TEST_FEW=8 # test_slowed: small systems, and few of them
     for tool in memcheck racecheck; do
         echo "compute-sanitizer --tool $tool"
-        "$@" "$sanitizer" --tool $tool --error-exitcode 9 || return 1
+        "$@" "$sanitizer" --tool $tool --error-exitcode 9 || exit 1
     done
-}
+)
 
 # Tests that fill the device's memory, and timed ones, run alone.
 alone() {
@@ -94,17 +95,24 @@ alone() {
 }
 
 # The device as several parts, in every product form: each product is compared with the reference, and so is the
-# number of CG's iterations with that of one part. "$@" as above.
+# number of CG's iterations with that of one part. Under a sanitizer everything runs once, with small matrices and few
+# iterations: about 4000 launches of 5 to 10 ms each. "$@" as above.
 parts() {
+    rounds=5 spec=cg:pc=bjacobi inputs="gen:stencil27:n=20,b=3 gen:elasticity:n=12"
+    long_rows=gen:powerlaw:rows=20000,avg=7,b=2,long=4,length=3000
+    if [ -n "${TEST_FEW:-}" ]; then
+        rounds=0 spec=cg:pc=bjacobi,tol=1e-1 inputs="gen:stencil27:n=6,b=3 gen:elasticity:n=4"
+        long_rows=gen:powerlaw:rows=1000,avg=7,b=2,long=4,length=500
+    fi
     forms="cuda:0,0 cuda:0,0/whole cuda:0,0/shuffle cuda:0,0,0/whole cuda:0,0,0/shuffle cuda:0,0,0/shuffle:lambda=4"
-    for input in gen:stencil27:n=20,b=3 gen:elasticity:n=12; do
-        "$@" $build/bin/tessera_bench_parts $input cg:pc=bjacobi 5 cuda:0 $forms >"$out/parts.txt" || return 1
+    for input in $inputs; do
+        "$@" $build/bin/tessera_bench_parts $input $spec $rounds cuda:0 $forms >"$out/parts.txt" || return 1
         cat "$out/parts.txt"
         grep '^{' "$out/parts.txt" | awk -F '[:,]' '{ for (i = 1; i < NF; i++) if ($i ~ /"iterations"/) n = $(i + 1) + 0
             if (NR == 1) one = n
             if (n < one - 2 || n > one * 2) { print "one part took " one " iterations"; exit 1 } }' || return 1
     done
-    "$@" $build/bin/tessera_bench_parts gen:powerlaw:rows=20000,avg=7,b=2,long=4,length=3000 - 5 cuda:0 $forms
+    "$@" $build/bin/tessera_bench_parts $long_rows - $rounds cuda:0 $forms
 }
 
 bench() {

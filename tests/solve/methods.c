@@ -217,7 +217,7 @@ static void check_several(problem *p, const char *spec)
     tess_solver *solver;
     assert_int_equal(tess_solver_create(p->plan, spec, &solver), TESS_OK);
     assert_int_equal(tess_solver_solve_many(solver, K, B, LD, X, LD, results), TESS_OK);
-    for (int j = 0; j < K; j++) {
+    for (int j = 0; j < K; j += test_slowed() ? 3 : 1) {
         tess_result one;
         memset(p->x, 0, (size_t)n * sizeof *p->x);
         assert_int_equal(tess_solver_solve(solver, B + j * LD, p->x, &one), TESS_OK);
@@ -247,7 +247,8 @@ static void several_right_hand_sides_are_those_of_one_at_a_time(void **state)
     tess_ctx *ctx = test_ctx(state);
     problem p = problem_open(ctx, problem_matrix(ctx, 17, 3, true, TESS_F64, 21), "cpu");
     for (size_t i = 0; i < COUNT(specs); i++)
-        check_several(&p, specs[i]);
+        if (problem_part(i))
+            check_several(&p, specs[i]);
     problem_close(&p);
 }
 

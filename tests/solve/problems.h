@@ -28,8 +28,8 @@ tess_device *problem_device(tess_ctx *ctx, const char *name);
  */
 bool problem_part(size_t item);
 /* Returns whether a case of a long list is to be tested at size number `size`. On a real device
- * each case needs its own kernels: all cases are tested at one size, and every twelfth at the
- * others. */
+ * each case needs its own kernels: every third case is tested at one size, and every 24th at the
+ * others; a third of these under compute-sanitizer. */
 bool problem_sampled(size_t size, size_t number);
 /* Returns whether the device has what the spec asks for. With TEST_DIAGONAL_ONLY, a fake device has
  * neither triangular solves nor multigrid. */
