@@ -9,7 +9,7 @@
 static void sliced_values_and_columns_are_gathered(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
-    for (uint64_t seed = 1; seed <= 24; seed++) {
+    for (uint64_t seed = 1; seed <= 100; seed++) {
         static const struct {
             tess_type type;
             const char *there, *back; /* NULL: not tried */

@@ -1,6 +1,6 @@
 /* slices copies values from the matrix's order to sliced storage (src/format/sliced.h), or with
  * BACK from sliced storage to the matrix's order. Padding becomes 0. columns copies block columns
- * to the matrix's order. A thread block copies one slice, a thread one scalar or column at a time.
+ * to the matrix's order. A thread block copies one slice.
  *
  *   REAL, COMPLEX  the scalar (scalar.cuh)    THREADS  threads per thread block    BACK  0 or 1
  */
@@ -11,7 +11,7 @@ typedef struct slices_args {
     const int *lengths;       /* of lines, in blocks */
     const long long *starts;  /* of lines: the first block in the matrix's order */
     scalar *values;
-    scalar *given; /* in the matrix's order */
+    scalar *given;   /* in the matrix's order */
     long long lines; /* per slice */
     long long block_height, block_width;
     long long width;  /* scalars stored per row of a block */
@@ -19,27 +19,89 @@ typedef struct slices_args {
     long long group;  /* blocks per group */
 } slices_args;
 
+/* The place of a scalar in a slice, in the order of storage: `vector` scalars along the row, the
+ * rows of a block, the lines, and again along the row. */
+typedef struct place {
+    unsigned row, line, block, column;
+} place;
+
+DEVICE place place_of(const slices_args *a, unsigned pack, unsigned inner)
+{
+    const unsigned height = (unsigned)a->block_height, lines = (unsigned)a->lines;
+    const unsigned entry = pack / (lines * height) * (unsigned)a->vector + inner;
+    place p;
+    p.row = pack % height;
+    p.line = pack / height % lines;
+    p.block = entry / (unsigned)a->width;
+    p.column = entry % (unsigned)a->width;
+    return p;
+}
+
+/* Adds `step` to a place; `carry` is added where its lines are through. */
+DEVICE void go_on(place *p, const place *step, const place *carry, const slices_args *a)
+{
+    p->row += step->row;
+    p->line += step->line;
+    p->block += step->block;
+    p->column += step->column;
+    if (p->row >= (unsigned)a->block_height) {
+        p->row -= (unsigned)a->block_height;
+        p->line++;
+    }
+    if (p->line >= (unsigned)a->lines) {
+        p->line -= (unsigned)a->lines;
+        p->block += carry->block;
+        p->column += carry->column;
+    }
+    UNROLL
+    for (int i = 0; i < 2; i++)
+        if (p->column >= (unsigned)a->width) {
+            p->column -= (unsigned)a->width;
+            p->block++;
+        }
+}
+
+enum { EACH = 4 };
+
+/* Places go on by additions: to divide for every scalar takes longer than to copy it. `vector`
+ * divides THREADS, so that a thread's scalars have the same place in a vector. */
 KERNEL(slices, slices_args, THREADS, 1)
 {
     const long long slice = blockIdx.x, first = a.offsets[slice];
-    const unsigned height = (unsigned)a.block_height, width = (unsigned)a.width;
-    const unsigned vector = (unsigned)a.vector, lanes = (unsigned)a.lines * height;
-    const long long group = a.group * width * lanes;
+    const unsigned vector = (unsigned)a.vector, inner = threadIdx.x % vector;
+    const long long group = a.group * a.width * a.lines * a.block_height;
     const unsigned count = (unsigned)((a.offsets[slice + 1] - first) * group);
     scalar *values = a.values + first * group;
-    for (unsigned at = threadIdx.x; at < count; at += THREADS) {
-        const unsigned pack = at / vector, lane = pack % lanes;
-        const unsigned entry = pack / lanes * vector + at % vector; /* of the scalar row */
-        const unsigned block = entry / width, column = entry % width;
-        const long long line = slice * a.lines + lane / height;
-        const long long from = ((a.starts[line] + block) * a.block_width + column) * height;
-        scalar *given = a.given + from + lane % height;
-        const int inside = block < (unsigned)a.lengths[line] && column < (unsigned)a.block_width;
+    const long long *starts = a.starts + slice * a.lines;
+    const int *lengths = a.lengths + slice * a.lines;
+    place p = place_of(&a, threadIdx.x / vector, inner);
+    const place step = place_of(&a, THREADS / vector, 0);
+    const place carry = {0, 0, vector / (unsigned)a.width, vector % (unsigned)a.width};
+    for (unsigned at = threadIdx.x; at < count; at += EACH * THREADS) {
+        scalar *given[EACH];
+        UNROLL
+        for (int u = 0; u < EACH; u++) {
+            /* Beyond the slice's last scalar every line has ended. */
+            const int inside =
+                p.block < (unsigned)lengths[p.line] && p.column < (unsigned)a.block_width;
+            const long long from = (starts[p.line] + p.block) * a.block_width + p.column;
+            given[u] = inside ? a.given + (from * a.block_height + p.row) : 0;
+            go_on(&p, &step, &carry, &a);
+        }
 #if BACK
-        if (inside)
-            *given = values[at];
+        UNROLL
+        for (int u = 0; u < EACH; u++)
+            if (given[u])
+                *given[u] = values[at + u * THREADS];
 #else
-        values[at] = inside ? *given : ZERO;
+        scalar value[EACH];
+        UNROLL
+        for (int u = 0; u < EACH; u++)
+            value[u] = given[u] ? *given[u] : ZERO;
+        UNROLL
+        for (int u = 0; u < EACH; u++)
+            if (at + u * THREADS < count)
+                values[at + u * THREADS] = value[u];
 #endif
     }
 }
