@@ -147,6 +147,14 @@ A prediction needs no run; a machine that was never calibrated gets a similar on
   $ tessera predict gen:stencil7:n=3,b=2 --devices 0
   2> tessera: --devices: 0 is outside 1..1024
   [2]
+  $ tessera predict gen:stencil7:n=3,b=2 --devices 1 --link 300
+  2> tessera: predict: --link does nothing with --devices 1: leave one out
+  [2]
+  $ tessera predict gen:stencil7:n=3,b=2 --device cpu:1 --devices 1 --shared --sync 5
+  2> tessera: predict: --sync does nothing with --devices 1: leave one out
+  [2]
+  $ tessera predict gen:stencil7:n=3,b=2 --device cpu:1 --devices 1 | grep -oE '^devices'
+  devices
   $ tessera predict gen:stencil7:n=3,b=2 --sync -1
   2> tessera: --sync: -1 is outside 0..1000000
   [2]

@@ -270,9 +270,26 @@ static int draw_map(cli_app *app, predict_args *args)
     return exit_status;
 }
 
+/* An option about several devices, which --devices 1 leaves nothing to do; NULL: none was given. */
+static const char *idle_with_one_device(const predict_args *args)
+{
+    if (args->devices != 1 || args->map)
+        return NULL;
+    return args->link > 0      ? "link"
+           : args->sync > 0    ? "sync"
+           : args->latency > 0 ? "latency"
+           : args->partition   ? "partition"
+           : args->shared      ? "shared"
+                               : NULL;
+}
+
 static int run(cli_app *app, void *arguments)
 {
     predict_args *args = arguments;
+    const char *idle = idle_with_one_device(args);
+    if (idle)
+        return fail(app, EXIT_USAGE, "predict: --%s does nothing with --devices 1: leave one out",
+                    idle);
     int exit_status = EXIT_DONE;
     tess_device *device = NULL;
     tess_prediction *p = NULL;
