@@ -260,7 +260,7 @@ typedef struct caller {
     double *y;
     const double *expected[3]; /* spmv, transpose, two vectors */
     int64_t n;
-    int wrong;
+    int products, wrong;
 } caller;
 
 static void product(tess_plan *plan, int kind, int64_t n, const double *x, double *y)
@@ -273,17 +273,10 @@ static void product(tess_plan *plan, int kind, int64_t n, const double *x, doubl
         abort();
 }
 
-/* The thread sanitizer needs no luck to see two accesses: a few rounds show it every pair of them.
- */
-static int count_products(void)
-{
-    return test_slowed() ? 6 : PRODUCTS;
-}
-
 static void *multiply_often(void *arg)
 {
     caller *c = arg;
-    for (int i = 0; i < count_products(); i++) {
+    for (int i = 0; i < c->products; i++) {
         const int kind = i % 3;
         const size_t bytes = (size_t)(c->n * (kind == 2 ? VECTORS : 1)) * sizeof(double);
         product(c->plan, kind, c->n, c->x, c->y);
@@ -302,7 +295,8 @@ static void check_callers(const char *what, tess_plan *const plans[2], int64_t n
         callers[i] = (caller){.plan = plans[i],
                               .x = test_vector(VECTORS * n, TESS_F64, 20 + (uint64_t)i),
                               .y = test_vector(VECTORS * n, TESS_F64, 30),
-                              .n = n};
+                              .n = n,
+                              .products = test_slowed() ? 6 : PRODUCTS};
         for (int kind = 0; kind < 3; kind++) {
             expected[i][kind] = test_vector(VECTORS * n, TESS_F64, 40);
             product(plans[i], kind, n, callers[i].x, expected[i][kind]);
@@ -321,7 +315,7 @@ static void check_callers(const char *what, tess_plan *const plans[2], int64_t n
     }
     if (callers[0].wrong + callers[1].wrong > 0)
         fail_msg("%s: %d and %d of %d products wrong", what, callers[0].wrong, callers[1].wrong,
-                 count_products());
+                 callers[0].products);
 }
 
 /* A symmetric matrix whose last block is ragged, so that every plan has scratch vectors. */
