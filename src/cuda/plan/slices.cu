@@ -61,30 +61,33 @@ DEVICE void go_on(place *p, const place *step, const place *carry, const slices_
         }
 }
 
-enum { EACH = 4 };
+enum { EACH = 8 };
 
 /* Places go on by additions: to divide for every scalar takes longer than to copy it. `vector`
- * divides THREADS, so that a thread's scalars have the same place in a vector. */
-KERNEL(slices, slices_args, THREADS, 1)
+ * divides THREADS, so that a thread's scalars have the same place in a vector. A thread reads its
+ * first scalars before it knows `count`, for which it waits: beyond a slice's last scalar every
+ * line has ended. */
+KERNEL(slices, slices_args, THREADS, 5)
 {
-    const long long slice = blockIdx.x, first = a.offsets[slice];
-    const unsigned vector = (unsigned)a.vector, inner = threadIdx.x % vector;
+    const long long slice = blockIdx.x, first = READ_ONLY(a.offsets + slice);
+    const unsigned vector = (unsigned)a.vector;
     const long long group = a.group * a.width * a.lines * a.block_height;
-    const unsigned count = (unsigned)((a.offsets[slice + 1] - first) * group);
+    const unsigned count = (unsigned)((READ_ONLY(a.offsets + slice + 1) - first) * group);
     scalar *values = a.values + first * group;
     const long long *starts = a.starts + slice * a.lines;
     const int *lengths = a.lengths + slice * a.lines;
-    place p = place_of(&a, threadIdx.x / vector, inner);
     const place step = place_of(&a, THREADS / vector, 0);
     const place carry = {0, 0, vector / (unsigned)a.width, vector % (unsigned)a.width};
-    for (unsigned at = threadIdx.x; at < count; at += EACH * THREADS) {
+    place p = place_of(&a, threadIdx.x / vector, threadIdx.x % vector);
+    unsigned at = threadIdx.x;
+    do {
         scalar *given[EACH];
         UNROLL
         for (int u = 0; u < EACH; u++) {
-            /* Beyond the slice's last scalar every line has ended. */
-            const int inside =
-                p.block < (unsigned)lengths[p.line] && p.column < (unsigned)a.block_width;
-            const long long from = (starts[p.line] + p.block) * a.block_width + p.column;
+            const int inside = p.block < (unsigned)READ_ONLY(lengths + p.line) &&
+                               p.column < (unsigned)a.block_width;
+            const long long from =
+                (READ_ONLY(starts + p.line) + p.block) * a.block_width + p.column;
             given[u] = inside ? a.given + (from * a.block_height + p.row) : 0;
             go_on(&p, &step, &carry, &a);
         }
@@ -97,13 +100,14 @@ KERNEL(slices, slices_args, THREADS, 1)
         scalar value[EACH];
         UNROLL
         for (int u = 0; u < EACH; u++)
-            value[u] = given[u] ? *given[u] : ZERO;
+            value[u] = given[u] ? read_scalar(given[u]) : ZERO;
         UNROLL
         for (int u = 0; u < EACH; u++)
             if (at + u * THREADS < count)
                 values[at + u * THREADS] = value[u];
 #endif
-    }
+        at += EACH * THREADS;
+    } while (at < count);
 }
 
 typedef struct columns_args {
