@@ -59,9 +59,9 @@ beyond every cache.
 * Shapes are those of `auto`, which has one list for splits and another for slices (formats.md). With *none*, a plan in the format
   is CSR's, or refused on a GPU, and there is nothing to time.
 
-Rows of the H200's table that say what is stored are of one run of 87669f0, and so are the sums above it that need it. The other
-rows are of an earlier one: the kernels and lists of 66f81ab, timed and planned by 08af4f0; what slices store of them is left
-empty until they are measured or counted (`--describe`) again. On a GPU our CSR is the fastest of the kernels sliced and multi_row, in long
+Speeds of the H200's table are of two runs. 19 rows are of one of 87669f0, those with speeds of splits among them. The
+other rows are of an earlier one: the kernels and lists of 66f81ab, timed and planned by 08af4f0. What is stored of those was counted
+(`--describe`) at 688a5f9e, where the same shapes are chosen; it is left empty where others are. On a GPU our CSR is the fastest of the kernels sliced and multi_row, in long
 rows also warp_row and by_block. cuSPARSE's is CUSPARSE_SPMV_CSR_ALG1. The CPU's table is one run of 144b947, 80 MB moved.
 """
 
@@ -173,12 +173,18 @@ def label(text):
 
 
 def describe(path, case):
-    """What is stored, into the case of the same input, if its matrix is as large."""
+    """What is stored, into the case of the same input, if its matrix is as large and the timed form had these shapes. How long
+    a conversion takes is left as it was measured, maybe on another machine."""
     document = load(path, {"cases": []})
     for known in document["cases"]:
-        if known["input"] == case["input"] and known["nonzeros"] == case["nonzeros"]:
-            known.update({key: case[key] for key in ("fbcsr", "splits") if key in case})
-            known.pop("convert_seconds", None)
+        if known["input"] != case["input"] or known["nonzeros"] != case["nonzeros"] or shapes(known) != shapes(case):
+            continue
+        seconds = {"fbcsr": known.pop("convert_seconds", None)}
+        for form in ("fbcsr", "splits"):
+            if form in case:
+                measured = known.get(form, {}).get("convert_seconds", seconds.get(form))
+                known[form] = {key: value for key, value in case[form].items() if key != "convert_seconds"}
+                known[form].update({"convert_seconds": measured} if measured is not None else {})
     save(path, document)
 
 
