@@ -6,6 +6,7 @@
 
 #include "cuda/plan/plan.h"
 #include "format/sliced.h"
+#include "plan/model/model.h"
 #include "support/support.h"
 
 /* The next number of a series, 0 to bound - 1. */
@@ -260,6 +261,30 @@ static void candidates_of_uneven_rows_have_idle_time(void **state)
     tess_device_close(device);
 }
 
+/* Beyond the sizes of a calibration, steps grow as the bytes do. row_per_thread of 24 x 24 blocks
+ * has long steps: it had been expected to take 1.65 times as long for twice the bytes. */
+static void twice_the_bytes_take_twice_as_long(void **state)
+{
+    tess_device *device = test_device(test_ctx(state), "profile:h200");
+    const tess_model *model = tess_device_performance(device);
+    double seconds[2];
+    assert_non_null(model);
+    for (int i = 0; i < 2; i++) {
+        const double bytes = (i + 1) * TESS_CACHE_MOST * model->cache_bytes;
+        const tess_model_load load = {.name = "row_per_thread",
+                                      .block = 24,
+                                      .type = TESS_F64,
+                                      .bytes = bytes,
+                                      .block_rows = bytes / (24 * 24 * 24 * 8),
+                                      .length = 24,
+                                      .working = bytes};
+        seconds[i] = tess_model_seconds(model, &load, false);
+    }
+    assert_true(seconds[1] > 1.9 * seconds[0]);
+    assert_true(seconds[1] < 2 * seconds[0]);
+    tess_device_close(device);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -269,6 +294,7 @@ int main(void)
         cmocka_unit_test(only_long_rows_at_the_end_leave_the_memory_idle),
         cmocka_unit_test(candidates_of_uneven_rows_have_idle_time),
         cmocka_unit_test(threads_that_share_a_row_wait_less),
+        cmocka_unit_test(twice_the_bytes_take_twice_as_long),
     };
     return cmocka_run_group_tests(tests, test_setup, test_teardown);
 }

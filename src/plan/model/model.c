@@ -131,6 +131,17 @@ static double speed_from_memory(const tess_model *model, const tess_sigmoid *s, 
     return tess_sigmoid_value(s, most) * reading_at(model, size) / reading;
 }
 
+/* How many times the largest product of a calibration `size` bytes are; at least 1. Every round of
+ * threads pays for the steps of its rows, so that a product twice as large has twice as many steps.
+ * Without this a class whose curve has long steps and a steep slope, fitted to rows of few lengths,
+ * would be faster than memory beyond the calibrated sizes (H200, row_per_thread, b = 24, f64, 545
+ * MB: 126 us expected, 147 measured, where the steps take 32 us of 377 MB). */
+static double beyond_calibrated(const tess_model *model, double size)
+{
+    const double most = TESS_CACHE_MOST * model->cache_bytes;
+    return most > 0 && size > most ? size / most : 1;
+}
+
 /* Seconds by one curve. Towards small sizes the sigmoid falls faster than the bytes from some size
  * on, and the time would grow again. Below that size the time stays constant: the time of
  * starting. */
@@ -147,7 +158,8 @@ static double over(const tess_model *model, const tess_model_curve *curve,
     double speed = curve->cached ? tess_sigmoid_value(s, size) : speed_from_memory(model, s, size);
     /* `waits` compares with a large matrix, and only curves from memory are of large ones. */
     double waits = load->waits > 0 && !curve->cached ? load->waits : 1;
-    return (size / speed + curve->step_seconds * load->length * waits) *
+    double steps = load->length * waits * (curve->cached ? 1 : beyond_calibrated(model, size));
+    return (size / speed + curve->step_seconds * steps) *
            tess_model_factor(&curve->lengths, load->length) *
            tess_model_factor(&curve->sizes, load->bytes);
 }
