@@ -158,6 +158,8 @@ static void thread_blocks_fill_rounds_and_long_rows_have_two_threads(void **stat
         {21, 19, 27, TESS_F32, 2, 1}, /* with depth=4 1.04 */
         {19, 22, 27, TESS_F32, 2, 1}, /* with depth=4 1.1 */
         {8, 60, 27, TESS_F64, 2, 4},  /* with depth=4 more than one */
+        {7, 39, 27, TESS_F64, 4, 8},  /* 1.06 rounds of rows of 8 to 27 blocks */
+        {7, 63, 27, TESS_F64, 4, 4},  /* 1.02 */
         {25, 10, 27, TESS_F64, 1, 2}, /* 1.2 rounds of 25 steps: twice as many, half as long */
         {20, 39, 7, TESS_F32, 4, 2},  {21, 36, 7, TESS_F32, 4, 2},  {26, 18, 7, TESS_F64, 4, 2},
         {29, 8, 27, TESS_F64, 2, 2},  {12, 44, 27, TESS_F64, 4, 1}, /* 0.9 rounds: two threads a row

@@ -47,6 +47,10 @@ static void rows_of_different_lengths_are_sorted_and_get_threads(void **state)
         {"random:rows=14534,cols=14534,avg=40,r=1,c=1", 8, 4096, 4, false},
         {"random:rows=20000,cols=20000,avg=14,r=1,c=1", 3, 1, 2, false}, /* in L2 */
         {"random:rows=661,cols=661,avg=19,r=1,c=1", 20, 4096, 16, false},
+        {"random:rows=166,cols=166,avg=28,r=1,c=1", 54, 4096, 16, false}, /* one row is too long */
+        {"random:rows=408,cols=408,avg=26,r=1,c=1", 61, 4096, 8, true},   /* 16: 2.9 rounds */
+        {"powerlaw:rows=200,avg=38,b=1", 59, 4096, 32, true}, /* one segment is too long */
+        {"powerlaw:rows=431,avg=30,b=1", 54, 4096, 16, true},
         {"random:rows=336,cols=336,avg=39,r=1,c=1", 43, 4096, 16, true}, /* 1.7 rounds */
         {"random:rows=305,cols=305,avg=13,r=1,c=1", 59, 4096, 8, true},  /* 16: 2.1 rounds */
         {"powerlaw:rows=94629,avg=10,b=1", 4, 4096, 2, true},
@@ -128,6 +132,20 @@ static void in_the_cache_few_loads_are_in_flight(void **state)
     }
 }
 
+/* msc01440 with 15 x 15 blocks in f32: 1.02 rounds of rows of 32 blocks, the longest of 45. */
+static void a_round_may_be_a_tenth_larger_where_rows_differ(void **state)
+{
+    tess_cuda_problem problem = problem_of(state, "stencil27:n=11,b=1", 15);
+    problem.type = TESS_F32;
+    problem.block_rows = 1440;
+    problem.rows = problem.cols = 15 * problem.block_rows;
+    problem.blocks = 46270;
+    problem.longest_row = 45;
+    assert_int_equal(guessed("sliced", &problem, "tpr"), 4);
+    problem.longest_row = 40;
+    assert_int_equal(guessed("sliced", &problem, "tpr"), 2);
+}
+
 /* dw8192 with 16 x 16 blocks in f32: with two threads per row thread blocks make 1.7 rounds. */
 static void in_the_cache_too_there_is_one_round(void **state)
 {
@@ -147,6 +165,7 @@ int main(void)
         cmocka_unit_test(cut_rows_of_16_threads_have_large_thread_blocks),
         cmocka_unit_test(a_matrix_in_the_cache_is_not_evicted_first),
         cmocka_unit_test(in_the_cache_few_loads_are_in_flight),
+        cmocka_unit_test(a_round_may_be_a_tenth_larger_where_rows_differ),
         cmocka_unit_test(in_the_cache_too_there_is_one_round),
     };
     return cmocka_run_group_tests(tests, test_setup, test_teardown);

@@ -131,17 +131,21 @@ static int least_threads(const tess_cuda_problem *problem, const int *p)
  *   4        16, 32; bytes  3        7 x at once    two matrices 4.7 and 14.6 % faster
  *   8        64 or more     10       9 x held       four of five matrices 1 to 19 % faster
  *   8        64, 128        3        2, 6 x held    128: two matrices 4 and 12 % faster
- *   16       narrow blocks  2, 6     1.5, 2 x held  two matrices 21 and 25 % faster, with 1.7 x
- *                                                   held one 3 % slower
+ *   16       narrow blocks  2, 6     1.5, 2 x held  21 and 25 % faster, with 1.7 x held 3 % slower
  *   16       wide blocks    2        4.5 x at once  17 of 18 matrices 3 to 51 % faster up to 4.2 x,
  *                                                   13 of 13 0 to 11 % slower from 5.2 x on
- * bytes: a block's row has over 256, which two threads read in two pieces, with a wait for each.
+ *   32       128; bytes               3 x at once    one matrix (2.8 x) 14 % faster, where
+ *                                                   tess_sliced_alone is at least 1
+ * bytes: a block's row has over 256 (32 threads: 128). Two threads read 256 in two waits each.
  * Where two read it at once, four wait as often (four matrices 1.7 % faster to 1.6 % slower). */
 static double most_of_cut_rows(const tess_cuda_problem *problem, const int *p, double each)
 {
     const double half = (double)half_of_device(problem);
     const double at_once = (double)tess_sliced_at_once(problem, p);
     const int bytes = problem->block_width * (int)tess_type_size(problem->type);
+    const bool alone = 2 * tess_sliced_alone(problem, p) >= 1; /* with half the threads */
+    if (p[TPR] == 32)
+        return p[LAMBDA] > 64 && bytes > 128 && alone ? 3 * at_once : 0;
     if (p[TPR] >= 16 && p[LAMBDA] >= 64 && tess_sliced_is_wide(problem))
         return each < 2 ? 0 : 4.5 * at_once;
     if (p[TPR] >= 16 && p[LAMBDA] >= 64)
@@ -159,6 +163,7 @@ static double most_of_cut_rows(const tess_cuda_problem *problem, const int *p, d
  *                                           3.4 x and more (12)
  *   sorted  16       3        1.8 x at once 1.05 and 1.30 at 1.2 and 1.3 x; 0.88 to 0.93 at 2.1 to
  *                                           3.0 x (three)
+ *   sorted  16       3        2.5 x at once 1.25 at 2.1 x (tess_sliced_alone: at least 1.25)
  *   others           4        at once       1.08, 1.14, 1.15, 1.33 and 1.44, once 0.995
  * Sorted rows end one after the other, so that the next round starts early. For others, a begun
  * second round costs more than the threads gain (27 points, b = 49, f32, 1.25 rounds: 0.82), and
@@ -168,7 +173,10 @@ static double most_of_wide_rows(const tess_cuda_problem *problem, const int *p, 
     const bool sorted = p[SIGMA] > 1;
     if (p[TPR] < 8 || each < (sorted ? 3 : 4))
         return 0;
-    return (!sorted ? 1 : p[TPR] > 8 ? 1.8 : 3.2) * (double)tess_sliced_at_once(problem, p);
+    const double at_once = (double)tess_sliced_at_once(problem, p);
+    if (!sorted || p[TPR] <= 8)
+        return (sorted ? 3.2 : 1) * at_once;
+    return (2 * tess_sliced_alone(problem, p) >= 1.25 ? 2.5 : 1.8) * at_once;
 }
 
 /* Returns whether rows take twice p's threads per row. That may make, of all rows together,
@@ -188,11 +196,12 @@ static bool takes_twice(const tess_cuda_problem *problem, const int *p)
     int twice[COUNT];
     memcpy(twice, p, sizeof twice);
     twice[TPR] *= 2;
+    twice[THREADS] = tess_max(twice[THREADS], twice[TPR] < 32 ? 0 : 512); /* of 16 rows */
     const double each = (double)mean_row(problem) / (wide ? tess_sliced_dealt(twice) : twice[TPR]);
     if (threads <= (p[TPR] >= 16 ? half / 2 : half) || p[TPR] < least_threads(problem, p))
         return true;
     if (p[LAMBDA] > 0)
-        return p[TPR] < 16 && (double)threads <= most_of_cut_rows(problem, twice, each);
+        return (p[TPR] < 16 || wide) && (double)threads <= most_of_cut_rows(problem, twice, each);
     if (wide)
         return p[TPR] < 16 && (double)threads <= most_of_wide_rows(problem, twice, each);
     return threads <= 2 * half && 5 * problem->longest_row >= 7 * mean_row(problem) &&
@@ -247,13 +256,17 @@ static bool guess_few_rows(const tess_cuda_problem *problem, int *p)
  * device idle while it waits for loads. With half the loads in flight, or else half the threads,
  * all thread blocks run at once (27 points: b = 32, f64, 323 MB, 1.6 rounds 82.1 us, one 78.5;
  * b = 19, f32, 1.04 rounds 92.6 us, one 88.4; dw8192, b = 16, f32, in L2: 1.7 rounds 12.6 us, one
- * 11.4). Sorted rows are left as they are, since they end one after the other. */
+ * 11.4). Sorted rows, which end one after the other, are left as they are, and so is a tenth more
+ * than a round of rows of different lengths (msc01440, b = 15, f32: 12.5 us, one round 17.3; n = 7,
+ * f64: b = 39 26.2 and 28.1, b = 63 58.6 and 61.6). */
 static bool guess_one_round(const tess_cuda_problem *problem, int *p)
 {
     static const int halved[] = {DEPTH, TPR};
     const double before = tess_sliced_rounds(problem, p);
     if (p[SIGMA] > 1 || before <= 1 || before >= 2)
         return false;
+    if (before <= tess_sliced_one_round(problem))
+        return true;
     for (int i = 0; i < 2; i++) {
         int fewer[COUNT];
         memcpy(fewer, p, sizeof fewer);

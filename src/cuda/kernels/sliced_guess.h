@@ -30,6 +30,11 @@ int64_t tess_sliced_at_once(const tess_cuda_problem *problem, const int *p);
 double tess_sliced_rounds(const tess_cuda_problem *problem, const int *p);
 /* Whether the threads of a row of mean length wait for loads `times` times or more. */
 bool tess_sliced_waits(const tess_cuda_problem *problem, const int *p, double times);
+/* P: how long the longest line takes, relative to reading the matrix; 0: it fits the cache. */
+double tess_sliced_alone(const tess_cuda_problem *problem, const int *p);
+/* The rounds that count as one: a tenth more where the longest row is a quarter longer than the
+ * mean one. The thread blocks of short rows then end so early that the tenth hardly ends later. */
+double tess_sliced_one_round(const tess_cuda_problem *problem);
 
 void tess_sliced_guess(const tess_cuda_problem *problem, int *p);
 /* As in tess_cuda_kernel. */
