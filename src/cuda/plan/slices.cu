@@ -67,7 +67,7 @@ enum { EACH = 8 };
  * divides THREADS, so that a thread's scalars have the same place in a vector. A thread reads its
  * first scalars before it knows `count`, for which it waits: beyond a slice's last scalar every
  * line has ended. */
-KERNEL(slices, slices_args, THREADS, 5)
+KERNEL(slices, slices_args, THREADS, 4)
 {
     const long long slice = blockIdx.x, first = READ_ONLY(a.offsets + slice);
     const unsigned vector = (unsigned)a.vector;
