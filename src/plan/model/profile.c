@@ -18,36 +18,55 @@ static int alike(const char *a, const char *b)
     return score;
 }
 
-/* Finds the most similar built-in model. If it is another device's, it is fitted to this one. */
+/* Copies the next device's name from a model file's text: a string between two braces. Returns
+ * where the text goes on behind it, or NULL when no name is left. */
+static const char *next_name(const char *at, int *depth, char *name, size_t size)
+{
+    while ((at = strpbrk(at, "{}\""))) {
+        char found = *at++;
+        if (found != '"') {
+            *depth += found == '{' ? 1 : -1;
+            continue;
+        }
+        size_t length = strcspn(at, "\"");
+        const char *text = at;
+        at += length + (at[length] == '"');
+        if (*depth == 2) {
+            snprintf(name, size, "%.*s", (int)length, text);
+            return at;
+        }
+    }
+    return NULL;
+}
+
+/* Finds the most similar built-in model. If it is another device's, it is fitted to this one. Only
+ * its own document is parsed: each has thousands of numbers. */
 static tess_status find_built_in(const tess_device *device, tess_model **out)
 {
-    tess_ctx *ctx = device->ctx;
     int best = 0;
+    const char *document_text = NULL;
+    char name[sizeof(*out)->device], best_name[sizeof name];
     for (int i = 0; tess_profiles[i]; i++) {
-        json_t *document = json_loads(tess_profiles[i], 0, NULL), *value;
-        const char *key;
-        tess_status status = TESS_OK;
-        json_object_foreach(json_object_get(document, "devices"), key, value)
-        {
-            int likeness = alike(key, device->model);
-            tess_model *model = NULL;
-            if (likeness <= best || status != TESS_OK)
+        int depth = 0;
+        for (const char *at = tess_profiles[i]; (at = next_name(at, &depth, name, sizeof name));) {
+            int likeness = alike(name, device->model);
+            if (likeness <= best)
                 continue;
-            status = tess_model_from_json(ctx, document, key, &model);
-            if (!model)
-                continue;
-            tess_model_destroy(*out);
-            *out = model;
             best = likeness;
+            document_text = tess_profiles[i];
+            memcpy(best_name, name, sizeof name);
         }
-        json_decref(document);
-        TESS_TRY(status);
     }
+    if (!document_text)
+        return TESS_OK;
+    json_t *document = json_loads(document_text, 0, NULL);
+    tess_status status = tess_model_from_json(device->ctx, document, best_name, out);
+    json_decref(document);
     if (*out && strcmp((*out)->device, device->model) != 0) {
         (*out)->foreign = !(*out)->gpu && best < 3; /* at most the threads are equal */
         tess_model_stand_in(*out, device);
     }
-    return TESS_OK;
+    return status;
 }
 
 const tess_model *tess_device_performance(tess_device *device)
