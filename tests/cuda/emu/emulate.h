@@ -9,13 +9,17 @@
 #ifndef EMU_EMULATE_H
 #define EMU_EMULATE_H
 
-#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
 
 #include "run.h"
+
+/* What device sources use of the C library. Its headers are longer than most of them, and are left
+ * out because thousands of variants are compiled. */
+double fabs(double), sqrt(double), fma(double, double, double), fmax(double, double), ceil(double);
+void *memcpy(void *, const void *, size_t);
+int memcmp(const void *, const void *, size_t);
 
 typedef struct emu_dim {
     unsigned x, y, z;
@@ -78,36 +82,27 @@ typedef enum emu_warp_op {
 
 void emu_syncthreads(int line);
 void emu_grid_sync(int line);
-/* value: 1 to 8 bytes in, replaced by the result. */
-void emu_warp(emu_warp_op op, int line, unsigned mask, void *value, size_t bytes, int argument,
-              int width);
+/* The operation's result for the running thread, which brings `value`. */
+uint64_t emu_warp(emu_warp_op op, int line, unsigned mask, uint64_t value, int argument, int width);
 
-static inline void emu_syncwarp(int line, unsigned mask)
-{
-    uint64_t nothing = 0;
-    emu_warp(EMU_SYNCWARP, line, mask, &nothing, sizeof nothing, 0, 32);
-}
-
-static inline unsigned emu_ballot(int line, unsigned mask, int predicate)
-{
-    uint64_t bits = predicate != 0;
-    emu_warp(EMU_BALLOT, line, mask, &bits, sizeof bits, 0, 32);
-    return (unsigned)bits;
-}
-
-#define EMU_SHUFFLE(op, mask, value, argument, width)                                         \
-    ({                                                                                        \
-        __typeof__(value) emu_value_ = (value);                                               \
-        emu_warp(op, __LINE__, mask, &emu_value_, sizeof emu_value_, (int)(argument), width); \
-        emu_value_;                                                                           \
+#define EMU_SHUFFLE(op, mask, value, argument, width)                                \
+    ({                                                                               \
+        __typeof__(value) emu_value_ = (value);                                      \
+        uint64_t emu_bits_ = 0;                                                      \
+        memcpy(&emu_bits_, &emu_value_, sizeof emu_value_);                          \
+        emu_bits_ = emu_warp(op, __LINE__, mask, emu_bits_, (int)(argument), width); \
+        memcpy(&emu_value_, &emu_bits_, sizeof emu_value_);                          \
+        emu_value_;                                                                  \
     })
+#define emu_ballot(mask, predicate) \
+    ((unsigned)emu_warp(EMU_BALLOT, __LINE__, mask, (predicate) != 0, 0, 32))
 
 #define __syncthreads() emu_syncthreads(__LINE__)
 #define grid_sync() emu_grid_sync(__LINE__)
-#define __syncwarp(mask) emu_syncwarp(__LINE__, mask)
-#define __ballot_sync(mask, predicate) emu_ballot(__LINE__, mask, predicate)
-#define __any_sync(mask, predicate) (emu_ballot(__LINE__, mask, predicate) != 0)
-#define __all_sync(mask, predicate) (emu_ballot(__LINE__, mask, !(predicate)) == 0)
+#define __syncwarp(mask) ((void)emu_warp(EMU_SYNCWARP, __LINE__, mask, 0, 0, 32))
+#define __ballot_sync(mask, predicate) emu_ballot(mask, predicate)
+#define __any_sync(mask, predicate) (emu_ballot(mask, predicate) != 0)
+#define __all_sync(mask, predicate) (emu_ballot(mask, !(predicate)) == 0)
 #define __shfl_sync(mask, value, lane, width) EMU_SHUFFLE(EMU_SHFL, mask, value, lane, width)
 #define __shfl_up_sync(mask, value, by, width) EMU_SHUFFLE(EMU_SHFL_UP, mask, value, by, width)
 #define __shfl_down_sync(mask, value, by, width) EMU_SHUFFLE(EMU_SHFL_DOWN, mask, value, by, width)
@@ -220,7 +215,7 @@ DEVICE int is_absent(real value)
 
 DEVICE void hand_on(real *to, real value)
 {
-    *(volatile real *)to = is_absent(value) ? (real)NAN : value;
+    *(volatile real *)to = is_absent(value) ? (real)__builtin_nan("") : value;
 }
 
 /* A clock that advances by one second at each reading. A launch ends before the host goes on, so

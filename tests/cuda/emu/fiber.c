@@ -54,37 +54,48 @@ void fiber_start(fiber *f, void (*body)(void *), void *argument)
     f->fake_stack = NULL;
 }
 
+#ifdef WITH_ASAN
+static fiber *left; /* by the last switch */
+
+/* Tells the address sanitizer that the switch is over, and learns where the stack is that was left.
+ */
+static void finish_switch(void *fake_stack)
+{
+    const void *bottom;
+    size_t size;
+    __sanitizer_finish_switch_fiber(fake_stack, &bottom, &size);
+    if (!left->stack) { /* the program's own */
+        left->stack = (char *)(uintptr_t)bottom;
+        left->size = size;
+    }
+}
+#endif
+
 void fiber_switch(fiber *from, fiber *to)
 {
 #ifdef WITH_ASAN
+    left = from;
     __sanitizer_start_switch_fiber(&from->fake_stack, to->stack, to->size);
 #endif
     emu_swap_stacks(&from->sp, to->sp);
 #ifdef WITH_ASAN
-    __sanitizer_finish_switch_fiber(from->fake_stack, NULL, NULL);
+    finish_switch(from->fake_stack);
 #endif
 }
 
 void fiber_leave(fiber *from, fiber *to)
 {
 #ifdef WITH_ASAN
+    left = from;
     __sanitizer_start_switch_fiber(NULL, to->stack, to->size);
 #endif
     emu_swap_stacks(&from->sp, to->sp);
     abort();
 }
 
-void fiber_arrived(fiber *from)
+void fiber_arrived(void)
 {
 #ifdef WITH_ASAN
-    const void *bottom;
-    size_t size;
-    __sanitizer_finish_switch_fiber(NULL, &bottom, &size);
-    if (!from->stack) { /* the program's own stack: learn where it is, to switch back to it */
-        from->stack = (char *)(uintptr_t)bottom;
-        from->size = size;
-    }
-#else
-    (void)from;
+    finish_switch(NULL);
 #endif
 }

@@ -31,12 +31,101 @@ void emu_make_ready(emu_thread *thread)
     emu.ready[emu.ready_count++] = thread;
 }
 
+/* ---- Fibers: a thread has one from its first turn to its end. Without barriers one fiber runs all
+ * threads of a launch, on a stack that stays in the caches. They are kept between launches. ---- */
+
+static fiber *fibers, **idle;
+static size_t fiber_count, idle_count;
+static char *stacks;
+static bool abandoned; /* a launch failed: its fibers stand somewhere in a kernel */
+
+/* Whose turn it is: NULL when nobody can run. */
+static emu_thread *next_thread(void)
+{
+    if (emu.failed)
+        return NULL;
+    if (emu.ready_count == 0)
+        while (emu.looking_count > 0)
+            emu_make_ready(emu.looking[--emu.looking_count]);
+    if (emu.ready_count == 0)
+        return NULL;
+    if (emu.copies > 0 && emu_random(8) == 0)
+        emu_copy_step();
+    size_t at = emu.in_order ? emu.ready_count - 1 : emu_random(emu.ready_count);
+    emu_thread *thread = emu.ready[at];
+    emu.ready[at] = emu.ready[--emu.ready_count];
+    return thread;
+}
+
+static void run_threads(void *argument);
+
+/* Makes it the turn of `next`, on the fiber that it returns; NULL: the scheduler's. */
+static fiber *turn_to(emu_thread *next)
+{
+    emu.now = next;
+    if (!next)
+        return &emu.scheduler;
+    emu_place_now = &next->place;
+    if (!next->fiber) {
+        next->fiber = idle[--idle_count];
+        if (!next->fiber->sp)
+            fiber_start(next->fiber, run_threads, next->fiber);
+    }
+    return next->fiber;
+}
+
+static void run_threads(void *argument)
+{
+    fiber *me = argument;
+    fiber_arrived();
+    for (;;) {
+        emu.entry->run(emu.args);
+        emu_thread *done = emu.now;
+        done->state = EMU_DONE;
+        done->block->done++;
+        done->fiber = NULL;
+        idle[idle_count++] = me; /* and the next to be taken */
+        fiber *next = turn_to(next_thread());
+        if (next != me)
+            fiber_switch(me, next);
+    }
+}
+
+void emu_switch(void)
+{
+    fiber *me = emu.now->fiber, *next = turn_to(next_thread());
+    if (next != me)
+        fiber_switch(me, next);
+}
+
 void emu_sleep(emu_state state, int line)
 {
-    emu_thread *me = emu.now;
-    me->state = state;
-    me->line = line;
-    fiber_switch(&me->fiber, &emu.scheduler);
+    emu.now->state = state;
+    emu.now->line = line;
+    emu_switch();
+}
+
+/* At least so many idle fibers. */
+static void need_fibers(size_t count)
+{
+    if (count <= fiber_count && !abandoned)
+        return;
+    if (count > fiber_count) {
+        free(stacks);
+        free(fibers);
+        free(idle);
+        fiber_count = count > LIVE * MAX_THREADS ? count : LIVE * MAX_THREADS;
+        stacks = malloc(fiber_count * STACK);
+        fibers = malloc(fiber_count * sizeof *fibers);
+        idle = malloc(fiber_count * sizeof *idle);
+    }
+    ASAN_UNPOISON_MEMORY_REGION(stacks, fiber_count * STACK); /* frames that were abandoned */
+    for (size_t i = 0; i < fiber_count; i++) {
+        fibers[i] = (fiber){.stack = stacks + i * STACK, .size = STACK};
+        idle[fiber_count - 1 - i] = &fibers[i];
+    }
+    idle_count = fiber_count;
+    abandoned = false;
 }
 
 void emu_fault(const char *format, ...)
@@ -49,37 +138,31 @@ void emu_fault(const char *format, ...)
     snprintf(emu.message + used, sizeof emu.message - (size_t)used, " (thread %u of block %u)",
              at->thread.x, at->block.x);
     emu.failed = true;
-    fiber_leave(&emu.now->fiber, &emu.scheduler);
-}
-
-static void thread_body(void *argument)
-{
-    emu_thread *me = argument;
-    fiber_arrived(&emu.scheduler);
-    emu.entry->run(emu.args);
-    me->state = EMU_DONE;
-    me->block->done++;
-    fiber_leave(&me->fiber, &emu.scheduler);
+    fiber_leave(emu.now->fiber, &emu.scheduler);
 }
 
 static void start_block(emu_block *block, uint64_t index)
 {
     const unsigned *b = emu.grid->block, *g = emu.grid->grid;
+    emu_place place = {{0, 0, 0},
+                       {(unsigned)(index % g[0]), (unsigned)(index / g[0] % g[1]),
+                        (unsigned)(index / g[0] / g[1])},
+                       {b[0], b[1], b[2]},
+                       {g[0], g[1], g[2]}};
     block->done = block->at_barrier = 0;
     memset(block->at_warp, 0, sizeof block->at_warp);
     for (unsigned i = 0; i < block->threads; i++) {
-        emu_thread *thread = &block->thread[i];
-        fiber kept = thread->fiber;
-        *thread = (emu_thread){.block = block, .number = i, .fiber = kept};
-        thread->place = (emu_place){
-            {i % b[0], i / b[0] % b[1], i / b[0] / b[1]},
-            {(unsigned)(index % g[0]), (unsigned)(index / g[0] % g[1]),
-             (unsigned)(index / g[0] / g[1])},
-            {b[0], b[1], b[2]},
-            {g[0], g[1], g[2]},
-        };
-        fiber_start(&thread->fiber, thread_body, thread);
-        emu_make_ready(thread);
+        block->thread[i] = (emu_thread){.block = block, .number = i, .place = place};
+        emu_make_ready(&block->thread[i]);
+        place.thread.x++;
+        if (place.thread.x == b[0]) {
+            place.thread.x = 0;
+            place.thread.y++;
+        }
+        if (place.thread.y == b[1]) {
+            place.thread.y = 0;
+            place.thread.z++;
+        }
     }
 }
 
@@ -117,19 +200,9 @@ static void wake_waiting(void)
 /* Runs ready threads until there are none. */
 static void run_ready(void)
 {
-    while (emu.ready_count + emu.looking_count > 0 && !emu.failed) {
-        if (emu.ready_count == 0)
-            while (emu.looking_count > 0)
-                emu_make_ready(emu.looking[--emu.looking_count]);
-        if (emu.copies > 0 && emu_random(8) == 0)
-            emu_copy_step();
-        size_t at = emu.in_order ? emu.ready_count - 1 : emu_random(emu.ready_count);
-        emu_thread *thread = emu.ready[at];
-        emu.ready[at] = emu.ready[--emu.ready_count];
-        emu.now = thread;
-        emu_place_now = &thread->place;
-        fiber_switch(&emu.scheduler, &thread->fiber);
-    }
+    fiber *first = turn_to(next_thread());
+    if (first != &emu.scheduler)
+        fiber_switch(&emu.scheduler, first);
 }
 
 static void run_blocks(const uint64_t *order, uint64_t count)
@@ -182,26 +255,6 @@ static const char *check(const emu_entry *entry, const emu_grid *grid, unsigned 
     return NULL;
 }
 
-/* Stacks are kept between launches: a stack is the costly part of a thread. */
-static char *stacks;
-static size_t stack_count;
-
-static emu_thread *make_threads(size_t count)
-{
-    if (count > stack_count) {
-        free(stacks);
-        stack_count = count > LIVE * MAX_THREADS ? count : LIVE * MAX_THREADS;
-        stacks = malloc(stack_count * STACK);
-    }
-    ASAN_UNPOISON_MEMORY_REGION(stacks, stack_count * STACK); /* frames of an abandoned launch */
-    emu_thread *threads = calloc(count, sizeof *threads);
-    for (size_t i = 0; i < count; i++) {
-        threads[i].fiber.stack = stacks + i * STACK;
-        threads[i].fiber.size = STACK;
-    }
-    return threads;
-}
-
 const char *emu_run(emu_entry *entry, const emu_grid *grid, const void *args, uint64_t seed)
 {
     unsigned threads = grid->block[0] * grid->block[1] * grid->block[2];
@@ -215,11 +268,12 @@ const char *emu_run(emu_entry *entry, const emu_grid *grid, const void *args, ui
         return emu.message;
     }
     emu.live = grid->cooperative || grid->cluster || count < LIVE ? (unsigned)count : LIVE;
-    size_t fibers = (size_t)emu.live * threads;
-    emu.ready = malloc(fibers * sizeof *emu.ready);
-    emu.looking = malloc(fibers * sizeof *emu.looking);
+    size_t threads_alive = (size_t)emu.live * threads;
+    emu.ready = malloc(threads_alive * sizeof *emu.ready);
+    emu.looking = malloc(threads_alive * sizeof *emu.looking);
     emu.block = calloc(emu.live, sizeof *emu.block);
-    emu_thread *pool = make_threads(fibers);
+    need_fibers(threads_alive);
+    emu_thread *pool = malloc(threads_alive * sizeof *pool);
     for (unsigned b = 0; b < emu.live; b++) {
         emu.block[b].threads = threads;
         emu.block[b].thread = pool + (size_t)b * threads;
@@ -233,5 +287,6 @@ const char *emu_run(emu_entry *entry, const emu_grid *grid, const void *args, ui
     free(emu.block);
     free(emu.ready);
     free(emu.looking);
+    abandoned = emu.failed;
     return emu.failed ? emu.message : NULL;
 }

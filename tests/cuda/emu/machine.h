@@ -4,6 +4,9 @@
 #ifndef EMU_MACHINE_H
 #define EMU_MACHINE_H
 
+#include <math.h>
+#include <string.h>
+
 #define REAL 8 /* the sources' scalar type plays no role here */
 typedef double real;
 typedef double held;
@@ -32,16 +35,15 @@ typedef struct emu_copy {
 typedef struct emu_thread {
     emu_place place;
     struct emu_block *block;
+    fiber *fiber;    /* NULL: it has not begun, or is done */
     unsigned number; /* in its block */
     emu_state state;
     int line; /* of the operation it waits in */
-    fiber fiber;
     /* EMU_AT_WARP */
     emu_warp_op op;
     unsigned mask;
-    unsigned char value[8];
-    size_t bytes;
     int argument, width;
+    uint64_t value;
     /* EMU_AT_COPY */
     mbarrier *barrier;
     unsigned phase;
@@ -89,7 +91,10 @@ extern emu_machine emu;
 /* Uniform in 0..bound-1. */
 size_t emu_random(size_t bound);
 void emu_make_ready(emu_thread *thread);
-/* Puts the running thread to sleep in `state` until someone makes it ready. */
+/* Other threads run; returns when it is the running thread's turn again, which needs someone who
+ * makes it ready. */
+void emu_switch(void);
+/* The same in a state to wait in. */
 void emu_sleep(emu_state state, int line);
 
 /* shared.c: frees a block's arrays; a changed canary is a write outside. */

@@ -14,7 +14,7 @@ void emu_syncthreads(int line)
             if (&block->thread[i] != emu.now)
                 emu_make_ready(&block->thread[i]);
         emu_make_ready(emu.now);
-        fiber_switch(&emu.now->fiber, &emu.scheduler);
+        emu_switch();
         return;
     }
     emu_sleep(EMU_AT_BARRIER, line);
@@ -28,7 +28,7 @@ void emu_look_again(int line)
         emu.looking[emu.looking_count++] = emu.now;
     else
         emu_make_ready(emu.now);
-    fiber_switch(&emu.now->fiber, &emu.scheduler);
+    emu_switch();
 }
 
 void emu_grid_sync(int line)
@@ -41,7 +41,7 @@ void emu_grid_sync(int line)
         for (unsigned b = 0; b < emu.live; b++)
             for (unsigned i = 0; i < block->threads; i++)
                 emu_make_ready(&emu.block[b].thread[i]);
-        fiber_switch(&emu.now->fiber, &emu.scheduler);
+        emu_switch();
         return;
     }
     emu_sleep(EMU_AT_GRID, line);
@@ -66,33 +66,28 @@ static unsigned source_lane(const emu_thread *thread, unsigned lane)
 /* All lanes of the mask are here: gives each its result. */
 static void finish_warp(emu_thread *warp, unsigned mask)
 {
-    unsigned char before[32][8];
-    uint64_t ballot = 0;
-    for (unsigned lane = 0; lane < 32; lane++) {
-        if (!(mask >> lane & 1))
-            continue;
-        memcpy(before[lane], warp[lane].value, 8);
-        if (warp[lane].op == EMU_BALLOT && before[lane][0])
-            ballot |= (uint64_t)1 << lane;
+    uint64_t before[32], ballot = 0;
+    for (unsigned left = mask; left; left &= left - 1) {
+        const unsigned lane = (unsigned)__builtin_ctz(left);
+        before[lane] = warp[lane].value;
+        ballot |= (uint64_t)(before[lane] != 0) << lane;
     }
-    for (unsigned lane = 0; lane < 32; lane++) {
-        if (!(mask >> lane & 1))
-            continue;
+    for (unsigned left = mask; left; left &= left - 1) {
+        const unsigned lane = (unsigned)__builtin_ctz(left);
         if (warp[lane].op == EMU_BALLOT) {
-            memcpy(warp[lane].value, &ballot, 8);
+            warp[lane].value = ballot;
         } else if (warp[lane].op != EMU_SYNCWARP) {
             unsigned from = source_lane(&warp[lane], lane);
             if (!(mask >> from & 1))
                 emu_fault("line %d: lane %u shuffles from lane %u, which is not in mask %08x",
                           warp[lane].line, lane, from, mask);
-            memcpy(warp[lane].value, before[from], 8);
+            warp[lane].value = before[from];
         }
         emu_make_ready(&warp[lane]);
     }
 }
 
-void emu_warp(emu_warp_op op, int line, unsigned mask, void *value, size_t bytes, int argument,
-              int width)
+uint64_t emu_warp(emu_warp_op op, int line, unsigned mask, uint64_t value, int argument, int width)
 {
     emu_thread *me = emu.now;
     emu_thread *warp = me->block->thread + me->number / 32 * 32;
@@ -104,11 +99,9 @@ void emu_warp(emu_warp_op op, int line, unsigned mask, void *value, size_t bytes
     me->op = op;
     me->line = line;
     me->mask = mask;
-    me->bytes = bytes;
     me->argument = argument;
     me->width = width;
-    memset(me->value, 0, sizeof me->value);
-    memcpy(me->value, value, bytes);
+    me->value = value;
     me->state = EMU_AT_WARP;
     unsigned *waiting = &me->block->at_warp[me->number / 32];
     bool all = ++*waiting >= (unsigned)__builtin_popcount(mask);
@@ -120,6 +113,6 @@ void emu_warp(emu_warp_op op, int line, unsigned mask, void *value, size_t bytes
         *waiting -= (unsigned)__builtin_popcount(mask);
         finish_warp(warp, mask);
     }
-    fiber_switch(&me->fiber, &emu.scheduler);
-    memcpy(value, me->value, bytes);
+    emu_switch();
+    return me->value;
 }
