@@ -18,6 +18,7 @@
 
 #include "core/order.h"
 #include "tessera/tessera.h"
+
 /* Macros, as no function returns from its caller. This one passes a failure on. */
 #define TESS_TRY(call)                         \
     do {                                       \
