@@ -249,9 +249,40 @@ static void a_scale_is_kept_and_found_again(void **state)
     unlink(path);
 }
 
+/* The model of the device itself, or of the one that has most parts of the name in common. */
+static void the_most_alike_profile_is_taken(void **state)
+{
+    static const char h200[] = "cuda, NVIDIA H200, 132 SMs";
+    static const char neoverse[] = "cpu, 2 threads, neon, Neoverse-V1";
+    static const char xeon[] = "cpu, 16 threads, avx512, Intel(R) Xeon(R) Processor";
+    const struct {
+        const char *device, *taken;
+    } cases[] = {{h200, h200},
+                 {neoverse, neoverse},
+                 {xeon, xeon},
+                 {"cuda, unknown, 0 SMs", h200},
+                 {"cpu, 2 threads, scalar, unknown", neoverse},
+                 {"cpu, 2 threads, avx512, unknown", xeon},
+                 {"quantum, 2 threads, avx512, unknown", NULL}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tess_device device = {.ctx = test_ctx(state)};
+        snprintf(device.model, sizeof device.model, "%s", cases[i].device);
+        const tess_model *model = tess_device_performance(&device);
+        if (!cases[i].taken) {
+            assert_null(model);
+            continue;
+        }
+        assert_non_null(model);
+        assert_string_equal(model->device, cases[i].taken);
+        assert_int_equal(model->stand_in, strcmp(cases[i].device, cases[i].taken) != 0);
+        device.performance_free(device.performance);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_most_alike_profile_is_taken),
         cmocka_unit_test(an_unknown_gpu_has_mu_by_its_threads_and_nu_by_its_memory),
         cmocka_unit_test(the_papers_gpu_has_the_papers_mu),
         cmocka_unit_test(what_a_driver_does_not_say_changes_nothing),
