@@ -51,13 +51,13 @@ int main(int argc, char **argv)
     if (argc > 1 && strcmp(argv[1], "loop.cu") == 0) {
         static test_loop loops[TEST_LOOPS];
         const int count = test_loops(loops, TEST_LOOPS);
-        for (int i = 0; i < count && i < TEST_LOOPS; i++)
+        for (int i = 0; i < count && i < TEST_LOOPS; i += step)
             printf("%s %s\n", loops[i].name, loops[i].code.defines);
     }
     if (argc > 1 && strcmp(argv[1], "between.cu") == 0) {
         static test_loop loops[TEST_LOOPS];
         const int count = test_loops(loops, TEST_LOOPS);
-        for (int i = 0; i < count && i < TEST_LOOPS; i++)
+        for (int i = 0; i < count && i < TEST_LOOPS; i += step)
             for (int k = 0; k < loops[i].betweens; k++)
                 printf("between_%d_%d %s\n", i, k, loops[i].between[k].code.defines);
     }
