@@ -40,7 +40,7 @@ typedef struct test_sweep {
 } test_sweep;
 test_sweep test_sweep_begin(void **state);
 bool test_sweep_goes_on(test_sweep *sweep, tess_status status);
-/* The factor by which a test may have fewer cases: TEST_FEW of the environment, 4 in `./run check`
+/* The factor by which a test may have fewer cases: TEST_FEW of the environment, 6 in `./run check`
  * and more under a sanitizer. It is 1 without TEST_FEW, and with TEST_ALL, as in `./run
  * check-long`. */
 int test_few(void);

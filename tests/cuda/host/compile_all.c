@@ -1,7 +1,7 @@
 /* Every kernel variant through NVRTC, without a GPU. A compiler error, a spilled register or a
  * stack frame (an array that went to local memory) fails.
  *
- *     compile_all [STEP]          every STEP-th variant of a list for sm_90 (default: 11)
+ *     compile_all [STEP]          every STEP-th variant of a list for sm_90 (default: 17)
  *     compile_all others [STEP]   the same for sm_80 and the newest architecture that NVRTC knows
  *                                (default: 1, all of them)
  */
@@ -173,7 +173,7 @@ static void work(share *s)
 int main(int argc, char **argv)
 {
     const bool others = argc > 1 && strcmp(argv[1], "others") == 0;
-    const char *step = argc > 1 + others ? argv[1 + others] : others ? "1" : "11";
+    const char *step = argc > 1 + others ? argv[1 + others] : others ? "1" : "17";
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     share s = {.step = atoi(step), .workers = cores < 1 ? 1 : cores > 8 ? 8 : (int)cores};
     if (s.step < 1 || tess_ctx_create(NULL, &s.ctx) != TESS_OK)
