@@ -9,31 +9,23 @@ import re
 import subprocess
 import sys
 
-HEADER, MODULE = "include/tessera/tessera.h", "fortran/tessera.f90"
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "support"))
+import header  # noqa: E402
+
+MODULE = "fortran/tessera.f90"
 KINDS = {"c_int": "int", "c_int32_t": "int32_t", "c_int64_t": "int64_t", "c_size_t": "size_t", "c_double": "double"}
 
 
-def read_header(text):
-    """Enums {name: [constants]}, structs {name: [fields]}, calls {name: (result, [arguments])}, as classes."""
-    text = re.sub(r"/\*.*?\*/", "", text, flags=re.S)
-    enums = {name: re.findall(r"TESS_\w+", body) for name, body in re.findall(r"typedef enum (\w+) \{([^}]*)\}", text)}
-    callbacks = set(re.findall(r"typedef \w[\w ]*\(\*(\w+)\)", text))
+def read_calls(public):
+    """{name: (result, [arguments])}, as classes."""
 
     def kind(declaration):
-        declaration = " ".join(declaration.replace("const ", "").split())
-        if "*" in declaration or "[" in declaration or declaration.split()[0] in callbacks:
+        if header.is_pointer(declaration, public.callbacks):
             return "pointer"
-        return "int" if declaration.split()[0] in enums else declaration.split()[0]
+        word = declaration.replace("const ", "").split()[0]
+        return "int" if word in public.enums else word
 
-    calls = {}
-    for result, name, arguments in re.findall(r"TESS_API ([\w ]+?[ *]+)(tess_\w+)\(([^;]*)\);", text):
-        arguments = [] if arguments.strip() == "void" else re.sub(r"\(\*(\w+)\)\([^)]*\)", r"*\1", arguments).split(",")
-        calls[name] = (kind(result + " x"), [kind(a) for a in arguments])
-    structs = {}
-    for name, body in re.findall(r"typedef struct (\w+) \{(.*?)\n\} \1;", text, flags=re.S):
-        names = re.findall(r"(?:\(\*(\w+)\)\([^;]*\)|(\w+)(?:\[\w+\])?)\s*(?=[,;])", re.sub(r"\([^()*]*\)", "()", body))
-        structs[name] = [a or b for a, b in names]
-    return enums, structs, calls
+    return {name: (kind(result), [kind(a) for a in arguments]) for result, name, arguments in public.functions}
 
 
 def read_module(text):
@@ -61,9 +53,9 @@ def read_module(text):
     return values, types, calls
 
 
-def compare(header, module):
+def compare(public, module):
     """The differences that show without compiling."""
-    enums, structs, calls = read_header(header)
+    enums, structs, calls = public.enums, public.structs, read_calls(public)
     values, types, ours = read_module(module)
     of = {constant: name for name, constants in enums.items() for constant in constants}
     for name, constants in enums.items():
@@ -84,7 +76,7 @@ def compare(header, module):
             yield f"{name}: {result} {arguments}, in the header {theirs}"
 
 
-def programs(header, module):
+def programs(module):
     """A C and a Fortran program that print the same lines."""
     values, types, _ = read_module(module)
     c = ["#include <stddef.h>", "#include <stdio.h>", "#include <tessera/tessera.h>", "int main(void) {"]
@@ -115,20 +107,21 @@ def output(work, name, compiler, source, *libraries):
 
 def main():
     cc, fc, library, work = sys.argv[1:5]
-    header, module = open(HEADER, encoding="utf-8").read(), open(MODULE, encoding="utf-8").read()
+    public = header.read(open(header.PATH, encoding="utf-8").read())
+    module = open(MODULE, encoding="utf-8").read()
     planted = [("integer(c_int), value :: threads", "integer(c_int64_t), value :: threads"),
                ("TESS_ZEROS_DROP = 0, TESS_ZEROS_KEEP = 1", "TESS_ZEROS_DROP = 0"),
                ("integer(c_int) :: reproducible = 0, fresh = 0", "integer(c_int) :: fresh = 0"),
                ("subroutine tess_ctx_destroy(ctx)", "integer(c_int) function tess_ctx_destroy(ctx)"),
                ("tess_device_synchronize", "tess_device_synchronise")]
     for old, new in planted:
-        if old not in module or not list(compare(header, module.replace(old, new))):
+        if old not in module or not list(compare(public, module.replace(old, new))):
             sys.exit(f"a planted difference was not noticed: {new}")
-    faults = list(compare(header, module))
+    faults = list(compare(public, module))
     values, types, calls = read_module(module)
     if len(values) < 35 or len(types) < 10 or len(calls) < 70:
         faults.append(f"only {len(values)} constants, {len(types)} types, {len(calls)} calls were found")
-    c, f = programs(header, module)
+    c, f = programs(module)
     c_lines = output(work, "layout.c", [cc, "-Iinclude"], c)
     f_lines = output(work, "layout.f90", [fc, "-std=f2018", "-Wall", "-Wextra", "-Werror", "-J", work], f,
                      library, f"-Wl,-rpath,{os.path.dirname(os.path.abspath(library))}")

@@ -7,7 +7,7 @@ command -v "$fc" >/dev/null || { echo "skipped: no Fortran compiler ($fc)"; exit
 command -v python3 >/dev/null || { echo "skipped: no python3"; exit 77; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-python3 tests/lint/fortran.py "$cc" "$fc" "$library" "$work"
+python3 -B tests/lint/fortran.py "$cc" "$fc" "$library" "$work"
 "$fc" -std=f2018 -Wall -Wextra -Werror -J "$work" fortran/tessera.f90 examples/solve.f90 -o "$work/solve" \
     "$library" "-Wl,-rpath,$(dirname "$library")"
 "$work/solve" >"$work/seen"

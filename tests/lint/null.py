@@ -1,10 +1,12 @@
 """null.py HEADER: a C program that calls every function of the header with NULL and 0 for all arguments. A child
 process makes each call and prints what came back."""
 
-import re
+import os
 import sys
 
-text = re.sub(r"/\*.*?\*/", "", open(sys.argv[1], encoding="utf-8").read(), flags=re.S)
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "support"))
+import header  # noqa: E402
+
 print("""#include <stdio.h>
 #include <sys/wait.h>
 #include <tessera/tessera.h>
@@ -12,15 +14,13 @@ print("""#include <stdio.h>
 int main(void)
 {
     int status;""")
-for returned, name, arguments in re.findall(r"TESS_API\s+((?:const\s+)?\w+[\s*]+)(tess_\w+)\(([^;]*)\);", text):
-    flat = re.sub(r"\([^()]*\)", "", re.sub(r"\(\*\w+\)\([^()]*\)", "*", arguments))
+public = header.read(open(sys.argv[1], encoding="utf-8").read())
+for kind, name, arguments in public.functions:
     values = [
-        "NULL" if "*" in one or "_fn " in one else "(tess_complex){0, 0}" if "tess_complex" in one else "0"
-        for one in flat.split(",")
-        if one.strip() != "void"
+        "NULL" if header.is_pointer(one, public.callbacks) else "(tess_complex){0, 0}" if "tess_complex" in one else "0"
+        for one in arguments
     ]
     call = f"{name}({', '.join(values)})"
-    kind = re.sub(r"\s+", " ", returned).strip()
     if kind == "void":
         said = f'{call}, printf("{name} void\\n")'
     elif kind == "tess_status":

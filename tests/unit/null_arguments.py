@@ -1,14 +1,16 @@
 """null_arguments.py LIBRARY: no public function ends the program where a pointer argument is NULL.
 
-Nor where the functions of a tess_comm are NULL. Every function of the header is called with each of its pointers NULL in turn, the others valid as far as this
-script can make them, and with all of them NULL. Each call is made in a process of its own."""
+Nor where the functions of a tess_comm are NULL. Every function of the header is called with each of its pointers NULL in
+turn, the others valid as far as this script can make them, and with all of them NULL. Each call is made in a process of
+its own."""
 import ctypes
 import os
-import re
 import signal
 import sys
 
-HEADER = "include/tessera/tessera.h"
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "support"))
+import header  # noqa: E402
+
 NAMES = {"int": ctypes.c_int, "int32_t": ctypes.c_int32, "int64_t": ctypes.c_int64, "size_t": ctypes.c_size_t,
          "double": ctypes.c_double, "uint64_t": ctypes.c_uint64, "float": ctypes.c_float}
 SPEC = b"stencil7:n=2,b=2"
@@ -43,23 +45,11 @@ class Complex(ctypes.Structure):
     _fields_ = [("re", ctypes.c_double), ("im", ctypes.c_double)]
 
 
-def read_header(text):
-    """[(result, name, [argument])], and the names of callback types and of opaque ones."""
-    text = re.sub(r"/\*.*?\*/", "", text, flags=re.S)
-    callbacks = set(re.findall(r"typedef \w[\w ]*\(\*(\w+)\)", text))
-    calls = []
-    for result, name, arguments in re.findall(r"TESS_API ([\w ]+?[ *]+)(tess_\w+)\(([^;]*)\);", text):
-        arguments = re.sub(r"\w[\w ]*\(\*(\w+)\)\([^)]*\)", r"callback *\1", " ".join(arguments.split()))
-        calls.append((result.strip(), name, [] if arguments == "void" else arguments.split(",")))
-    opaque = set(re.findall(r"typedef struct (\w+) \1;", text))
-    return calls, callbacks, opaque
-
-
 class Objects:
     """Valid arguments by type."""
 
-    def __init__(self, library, callbacks, opaque):
-        self.callbacks, self.opaque = callbacks, opaque
+    def __init__(self, library, public):
+        self.public = public
         self.callback = ctypes.CFUNCTYPE(ctypes.c_int)(lambda: 0)
         self.room = ctypes.create_string_buffer(1 << 20)
         self.objects = {}
@@ -94,14 +84,14 @@ class Objects:
         """A valid argument, and whether it is a pointer."""
         words = argument.replace("const ", "").replace("struct ", "").split()
         kind = words[0].rstrip("*")
-        if "callback *" in argument or kind in self.callbacks:
+        if "callback *" in argument or kind in self.public.callbacks:
             return ctypes.cast(self.callback, ctypes.c_void_p), True
-        if "*" in argument or "[" in argument:
+        if header.is_pointer(argument, self.public.callbacks):
             if kind == "char" and "const" in argument and "**" not in argument:
                 return ctypes.c_char_p(SPEC), True
             if kind in self.objects and "**" not in argument:
                 return self.objects[kind], True
-            if kind in self.opaque and "**" not in argument:
+            if kind in self.public.opaque and "**" not in argument:
                 return P(None), True
             return ctypes.cast(self.room, ctypes.c_void_p), True
         if kind == "tess_complex":
@@ -133,12 +123,12 @@ def end_of(call):
 
 def main():
     library = ctypes.CDLL(sys.argv[1])
-    calls, callbacks, opaque = read_header(open(HEADER, encoding="utf-8").read())
-    objects = Objects(library, callbacks, opaque)
+    public = header.read(open(header.PATH, encoding="utf-8").read())
+    objects = Objects(library, public)
     if end_of(lambda: ctypes.string_at(0)) != -signal.SIGSEGV:
         sys.exit("a planted fault is not noticed")
     faults, tried = [], 0
-    for _, name, arguments in calls:
+    for _, name, arguments in public.functions:
         values = [objects.value(a) for a in arguments]
         pointers = [i for i, (_, pointer) in enumerate(values) if pointer]
         function = getattr(library, name)
@@ -149,7 +139,7 @@ def main():
             end = end_of(lambda: function(*given))
             tried += 1
             if end < 0:
-                faults.append("%s: %s NULL: %s" % (name, " and ".join(arguments[i].strip() for i in missing),
+                faults.append("%s: %s NULL: %s" % (name, " and ".join(arguments[i] for i in missing),
                                                    signal.Signals(-end).name))
     faults += without_functions(library, objects)
     print("%d calls" % tried)
