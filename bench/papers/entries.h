@@ -19,7 +19,7 @@
 #include <jansson.h>
 
 #include "../../tools/tessera/bench/bench.h"
-#include "../fbcsr_forms.h"
+#include "../fbcsr/forms.h"
 #include "../peers/cblas.h"
 #include "../peers/cublas.h"
 #include "../peers/cusparse.h"

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../tiled.h"
+#include "../fbcsr/tiled.h"
 #include "entries.h"
 
 /* ---- Matrices ---- */

@@ -2,7 +2,7 @@
 #ifndef TESSERA_BENCH_TILED_H
 #define TESSERA_BENCH_TILED_H
 
-#include "internal.h"
+#include "../internal.h"
 
 /* Copies of `one` with which a product moves `bytes`; at least 1. */
 int64_t bench_copies(const tess_matrix *one, double bytes);

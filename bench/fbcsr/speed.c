@@ -15,9 +15,9 @@
 
 #include <jansson.h>
 
-#include "../tools/tessera/bench/bench.h"
-#include "fbcsr_forms.h"
-#include "peers/cusparse.h"
+#include "../../tools/tessera/bench/bench.h"
+#include "forms.h"
+#include "../peers/cusparse.h"
 #include "tiled.h"
 
 enum { ROUNDS = 5, REPS = 3, KINDS = 5 };

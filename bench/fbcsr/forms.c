@@ -1,4 +1,4 @@
-#include "fbcsr_forms.h"
+#include "forms.h"
 
 #include <stdio.h>
 #include <string.h>

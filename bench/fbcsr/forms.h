@@ -5,7 +5,7 @@
 
 #include <jansson.h>
 
-#include "internal.h"
+#include "../internal.h"
 
 typedef struct fbcsr_form {
     const char *format; /* of plans */

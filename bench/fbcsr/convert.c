@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "program.h"
+#include "../program.h"
 #include "support/inverse.h"
 
 enum { ROUNDS = 3 };
