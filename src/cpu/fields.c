@@ -26,6 +26,7 @@ typedef struct tess_cpu_fields {
     int share_count;
     int64_t capacity; /* block columns that a share has room for */
     int64_t taken;    /* block columns that are brought together in one product */
+    size_t row_bytes; /* of a block row's part of a vector */
     void *memory;     /* of all shares */
     size_t bytes;
 } tess_cpu_fields;
@@ -130,18 +131,18 @@ static void add_up(const tess_cpu_plan *plan, tess_cpu_fields *f)
 static tess_status make_shares(const tess_cpu_plan *plan, tess_cpu_fields *f)
 {
     const tess_matrix *A = &plan->matrix;
-    const size_t row_bytes = (size_t)A->block_height * tess_type_size(A->type);
     int64_t rows = 0;
+    f->row_bytes = (size_t)A->block_height * tess_type_size(A->type);
     for (int64_t k = 0; k < f->first_piece[plan->work.job_count]; k++)
         rows = tess_max(rows, f->pieces[k].bounds[plan->work.streams] - f->pieces[k].bounds[0]);
-    const size_t own_bytes = (size_t)(f->capacity + rows) * row_bytes;
+    const size_t own_bytes = (size_t)(f->capacity + rows) * f->row_bytes;
     f->bytes = own_bytes * (size_t)plan->work.shares;
     f->share_count = plan->work.shares;
     TESS_TRY(TESS_CALLOC(plan->ctx, f->share_count, &f->shares));
     TESS_TRY(tess_alloc_bytes(plan->ctx, f->share_count, own_bytes, &f->memory));
     for (int s = 0; s < f->share_count; s++) {
         f->shares[s].x = (char *)f->memory + (size_t)s * own_bytes;
-        f->shares[s].y = (char *)f->shares[s].x + (size_t)f->capacity * row_bytes;
+        f->shares[s].y = (char *)f->shares[s].x + (size_t)f->capacity * f->row_bytes;
     }
     return TESS_OK;
 }
@@ -208,18 +209,17 @@ typedef struct product {
 /* Brings block columns before `reach` together, where those from `low` on are needed. */
 static void take(const product *p, own *mine, int64_t low, int64_t reach)
 {
-    const tess_matrix *A = &p->plan->matrix;
-    const size_t row_bytes = (size_t)A->block_height * tess_type_size(A->type);
+    const tess_cpu_fields *f = p->plan->fields;
     if (low < mine->first || low > mine->last) {
         mine->first = mine->last = low;
     } else if (low - mine->first >= tess_max(mine->last - low, 1) ||
-               reach - mine->first > p->plan->fields->capacity) {
-        memmove(mine->x, (const char *)mine->x + (size_t)(low - mine->first) * row_bytes,
-                (size_t)(mine->last - low) * row_bytes);
+               reach - mine->first > f->capacity) {
+        memmove(mine->x, (const char *)mine->x + (size_t)(low - mine->first) * f->row_bytes,
+                (size_t)(mine->last - low) * f->row_bytes);
         mine->first = low;
     }
     if (reach > mine->last) {
-        tess_cpu_take(A, p->args->x, mine->last, reach, mine->x, mine->first);
+        tess_cpu_take(&p->plan->matrix, p->args->x, mine->last, reach, mine->x, mine->first);
         mine->last = reach;
     }
 }
@@ -230,15 +230,14 @@ static void run_job(const void *arg, int64_t j, int share)
     const tess_matrix *A = &p->plan->matrix;
     const tess_cpu_fields *f = p->plan->fields;
     const tess_cpu_spmv_fn kernel = p->plan->kernels[TESS_CPU_BSR_SPMV]->spmv;
-    const size_t row_bytes = (size_t)A->block_height * tess_type_size(A->type);
     own *mine = &f->shares[share];
     tess_cpu_spmv_args args = *p->args;
     args.beta = 0;
     for (int64_t k = f->first_piece[j]; k < f->first_piece[j + 1]; k++) {
         const int64_t *bounds = f->pieces[k].bounds, last = bounds[p->plan->work.streams];
         take(p, mine, f->low[k], f->reach[k]);
-        args.x = (const void *)((uintptr_t)mine->x - (uintptr_t)mine->first * row_bytes);
-        args.y = (void *)((uintptr_t)mine->y - (uintptr_t)bounds[0] * row_bytes);
+        args.x = (const void *)((uintptr_t)mine->x - (uintptr_t)mine->first * f->row_bytes);
+        args.y = (void *)((uintptr_t)mine->y - (uintptr_t)bounds[0] * f->row_bytes);
         kernel(&args, bounds);
         tess_cpu_give(A, mine->y, bounds[0], bounds[0], last, p->args->beta, p->args->y);
     }
