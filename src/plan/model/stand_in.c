@@ -8,7 +8,8 @@
  *     sigma = (mu - log2(P T)) / 2 = log2(8) / 2   is the same for every GPU
  *
  * The curves of the device that stands in have mu and sigma of their own, fitted kernel by kernel.
- * The device at hand has other threads: their mu moves as eq. 4's does, their sigma stays.
+ * The device at hand has other threads: their mu moves as eq. 4's does, their sigma stays. So do
+ * those of a CPU, for which mu stands for starting threads and for barriers.
  */
 #include "plan/model/model.h"
 
@@ -57,20 +58,24 @@ static void take_cache(tess_model *model, double cache_bytes)
             model->extras[i].x_bytes *= times;
 }
 
-static void take_gpu(tess_model *model, const tess_device *device)
+/* A device with `times` as many threads takes as long for `times` as many bytes: each thread has
+ * the same work, waits as often, and meets the same barriers. */
+static void take_threads(tess_model *model, double times)
 {
-    double threads = ratio(device->gpu_threads, model->gpu_threads);
-    const tess_model_scale scale = {ratio(device->memory_speed, model->memory_speed), threads};
     for (int64_t i = 0; i < model->curve_count; i++) {
         tess_model_curve *c = &model->curves[i];
         if (strcmp(c->name, TESS_MODEL_COPIES) == 0)
             continue;
-        c->average.mu += log2(threads);
-        c->best.mu += log2(threads);
+        c->average.mu += log2(times);
+        c->best.mu += log2(times);
+        c->average.nu *= times;
+        c->best.nu *= times;
         for (int k = 0; k < c->sizes.count; k++)
-            c->sizes.point[k].at *= threads;
+            c->sizes.point[k].at *= times;
     }
-    tess_model_rescale(model, &scale);
+    for (int64_t i = 0; i < model->extra_count; i++)
+        if (is_shared(model->extras[i].kind))
+            model->extras[i].seconds /= times;
 }
 
 void tess_model_stand_in(tess_model *model, const tess_device *device)
@@ -78,10 +83,12 @@ void tess_model_stand_in(tess_model *model, const tess_device *device)
     model->stand_in = true;
     take_cache(model, device->cache_bytes);
     if (model->gpu) {
-        take_gpu(model, device);
+        const double threads = ratio(device->gpu_threads, model->gpu_threads);
+        const double memory = ratio(device->memory_speed, model->memory_speed);
+        take_threads(model, threads);
+        tess_model_rescale(model, &(tess_model_scale){memory / threads, 1});
     } else {
-        double threads = threads_of(device->model) / threads_of(model->device);
-        tess_model_rescale(model, &(tess_model_scale){threads, threads});
+        take_threads(model, threads_of(device->model) / threads_of(model->device));
     }
 }
 

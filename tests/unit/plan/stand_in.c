@@ -63,15 +63,26 @@ static void what_a_driver_does_not_say_changes_nothing(void **state)
     tess_model_destroy(model);
 }
 
+/* Four times the threads take as long for four times the bytes, starting and barriers included. */
 static void a_cpu_goes_with_its_threads(void **state)
 {
     tess_device device = {.model = "cpu, 8 threads, neon, other"};
     tess_model *model = example(state);
     snprintf(model->device, sizeof model->device, "cpu, 2 threads, neon, known");
     model->gpu = false;
-    double before = model->curves[1].average.nu;
-    tess_model_stand_in(model, &device);
-    assert_true(fabs(model->curves[1].average.nu / before - 4) < 1e-12);
+    double seconds[2][3];
+    for (int after = 0; after < 2; after++) {
+        for (int size = 0; size < 3; size++) {
+            const double bytes = (after ? 4 : 1) * exp2(12 + 5 * size);
+            const tess_model_load load = {
+                .name = "k", .block = 4, .bytes = bytes, .working = bytes, .length = 7};
+            seconds[after][size] = tess_model_seconds_from(model, &load, false, false);
+        }
+        if (!after)
+            tess_model_stand_in(model, &device);
+    }
+    for (int size = 0; size < 3; size++)
+        assert_true(seconds[0][size] > 0 && fabs(seconds[1][size] / seconds[0][size] - 1) < 1e-12);
     tess_model_destroy(model);
 }
 
