@@ -16,7 +16,8 @@ are drawn at random instead: stencils, columns anywhere, rows of very different 
 priced by the whole profile. Nothing runs on the device, so that any machine will do.
 
 `replay` asks the present model for its choice in each case of FILE, and prices that choice by the times in FILE. So a change of the model
-or of a kernel's own parameters is judged without the device. The page has the result beside the measured one.
+or of a kernel's own parameters is judged without the device. `--device cpu` is this machine, with the built-in profile that stands in for it.
+The page has the result beside the measured one.
 """
 import argparse
 import datetime
@@ -167,8 +168,9 @@ def measure(args):
 
 def predicted(args, source, real, model):
     with tempfile.TemporaryDirectory() as directory:
-        with open(os.path.join(directory, "model.json"), "w") as out:
-            json.dump(model, out)
+        if model:
+            with open(os.path.join(directory, "model.json"), "w") as out:
+                json.dump(model, out)
         environment = dict(os.environ, TESSERA_WISDOM=os.path.join(directory, "wisdom.json"))
         command = [args.tessera, "predict", source, "--device", args.device, "--type", real, "--json"]
         return json.loads(subprocess.run(command, check=True, capture_output=True, env=environment).stdout)["kernels"]
@@ -212,8 +214,8 @@ def known(entry, name):
 
 
 def replay(args):
-    data = document(args)
-    profile = json.load(open(os.path.join(ROOT, "profiles", args.device.split(":")[1] + ".json")))
+    data, name = document(args), args.device.removeprefix("profile:")
+    profile = json.load(open(os.path.join(ROOT, "profiles", name + ".json"))) if name != args.device else None
     for key, entry in data["cases"].items():
         source = entry["input"] if entry["input"].startswith("gen:") else f"promote:b={entry['b']}:{os.path.join(args.matrices, entry['input'])}"
         took = predicted(args, source, entry["type"], profile)[0]
