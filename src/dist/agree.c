@@ -50,6 +50,10 @@ tess_status tess_comm_agree(tess_ctx *ctx, const tess_comm *comm, tess_status st
                          comm->rank, comm->size, comm->size);
     report *reports = all ? all : few;
     tess_status heard = comm->gather(comm->user, &mine, sizeof mine, reports);
+    if (heard != TESS_OK && status != TESS_OK) { /* this part knows the cause */
+        tess_free(ctx, all);
+        return status;
+    }
     heard = tess_comm_check(ctx, comm, heard, "gathering the parts' status");
     for (int r = 0; heard == TESS_OK && r < comm->size; r++) {
         if (reports[r].status == TESS_OK)

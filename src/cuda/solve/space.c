@@ -113,7 +113,7 @@ static tess_status space_open(tess_space *space)
     state->part_blocks = 32 * plan->cuda->multiprocessors;
     tess_status status = tess_cuda_enter(plan->cuda);
     if (status == TESS_OK) {
-        status = allocate(space);
+        status = tess_cuda_halo_agree(state->halo, allocate(space));
         tess_cuda_leave(plan->cuda);
     }
     if (status != TESS_OK)
@@ -283,8 +283,10 @@ static tess_status prepare(tess_space *space, const tess_steps *const *once, int
     tess_cuda_space *state = tess_cuda_space_of(space);
     const bool iterates = stretch->cycle > 0;
     const tess_unit_list *list;
-    TESS_TRY(tess_cuda_enter(state->cuda));
-    tess_status status = iterates ? tess_cuda_plan_loop(space, stretch) : TESS_OK;
+    tess_status status = tess_cuda_enter(state->cuda);
+    const bool entered = status == TESS_OK;
+    if (status == TESS_OK && iterates)
+        status = tess_cuda_plan_loop(space, stretch);
     if (status == TESS_OK)
         tess_cuda_warm(space, once, count, stretch->lists, iterates ? 1 : 0);
     for (int i = 0; i < count && status == TESS_OK; i++)
@@ -294,8 +296,9 @@ static tess_status prepare(tess_space *space, const tess_steps *const *once, int
         status = tess_cuda_need_list(space, stretch->lists, stretch, &list);
     if (status == TESS_OK && iterates)
         status = tess_cuda_need_loop(space);
-    tess_cuda_leave(state->cuda);
-    return status;
+    if (entered)
+        tess_cuda_leave(state->cuda);
+    return tess_cuda_halo_agree(state->halo, status);
 }
 
 const tess_space_ops tess_cuda_space_ops = {

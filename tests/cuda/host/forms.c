@@ -172,6 +172,8 @@ static void every_call_may_fail(void **state)
         reached = fake->fail_at < 0;
         if (!reached)
             ok(state, status);
+        if (status != TESS_OK && !strstr(tess_ctx_error(ctx), "fake failure"))
+            fail_msg("call %lld, %s: '%s'", (long long)(200 + n), quick.form, tess_ctx_error(ctx));
         fake->fail_at = -1;
         failures += status != TESS_OK;
         tess_plan_destroy(plan);

@@ -19,6 +19,13 @@ tess_status tess_cuda_halo_meet(const tess_cuda_halo *h)
                            "meeting the other parts");
 }
 
+tess_status tess_cuda_halo_agree(const tess_cuda_halo *h, tess_status status)
+{
+    if (!h || h->ranks)
+        return status;
+    return tess_comm_agree(h->mine.cuda->ctx, &h->plan->part->comm, status);
+}
+
 tess_status tess_cuda_halo_record(const tess_cuda_halo *h, cu_event event, cu_stream stream)
 {
     return TESS_CU(h->mine.cuda, cuEventRecord(event, stream));

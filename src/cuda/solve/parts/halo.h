@@ -191,6 +191,10 @@ tess_status tess_cuda_halo_shared(tess_cuda_halo *halo, bool reached, size_t byt
 
 /* Returns once the threads of all parts have come here. */
 tess_status tess_cuda_halo_meet(const tess_cuda_halo *halo);
+/* Returns the failure of the first part that has one, where the parts are threads; otherwise, and
+ * where `halo` is NULL, `status`. tess_cuda_halo_close waits for all parts, so that they must agree
+ * on a failure before one of them closes. */
+tess_status tess_cuda_halo_agree(const tess_cuda_halo *halo, tess_status status);
 tess_status tess_cuda_halo_record(const tess_cuda_halo *halo, cu_event event, cu_stream stream);
 /* A stream of this part waits for an event of any part. */
 tess_status tess_cuda_halo_wait(const tess_cuda_halo *halo, cu_stream stream, cu_event event);

@@ -159,8 +159,9 @@ void tess_cuda_halo_close(tess_cuda_halo *h)
         (void)cuda->driver.cuStreamSynchronize(h->copies);
     (void)cuda->driver.cuStreamSynchronize(tess_cuda_halo_stream(h));
     /* No part frees what another part still reads. A part that has failed is not waited for. */
-    if (h->all)
-        (void)tess_cuda_halo_meet(h);
+    tess_kept_error kept = tess_error_keep(cuda->ctx);
+    if (h->all && tess_cuda_halo_meet(h) != TESS_OK)
+        tess_error_restore(cuda->ctx, &kept);
     tess_cuda_form_close(h);
     tess_cuda_ranks_close(h);
     free_memory(h);
