@@ -8,6 +8,10 @@
 #include "matrix/detect/regroup.h"
 
 enum { BINS = 16, AGREE = 6, CLOSEST = 24, FAR_LESS = 6 };
+/* Of the rows with the least number of agreeing bins that passes, at most this many are compared
+ * column by column. In a dense matrix nearly all rows agree in as many bins, and comparing all of
+ * them would take time in proportion to rows times entries. */
+enum { TIES = 4 * CLOSEST };
 /* The number of columns of a row whose agreement is kept. In longer rows the signatures of the
  * further columns are compared twice. */
 enum { KEPT = 1024 };
@@ -112,8 +116,8 @@ static void agreements(const search *S, int64_t i, uint8_t *agree, int *found)
     }
 }
 
-/* The number of bins that must agree before two rows are compared column by column. About CLOSEST
- * rows pass, those with the most agreeing bins, and none with FAR_LESS bins fewer than the best. */
+/* The number of bins that must agree before two rows are compared column by column. Fewer than
+ * CLOSEST rows have more agreeing bins, and none passes with FAR_LESS bins fewer than the best. */
 static int least_agreeing(const int *found)
 {
     int least = BINS, sum = 0, best = BINS;
@@ -135,14 +139,14 @@ static void find_for_row(const search *S, int64_t i)
     agreements(S, i, agree, found);
     const int least = least_agreeing(found);
     const int64_t first = P->row_offsets[i], count = P->row_offsets[i + 1] - first;
-    int64_t next = 0;
+    int64_t next = 0, ties = 0;
     while (next < count && P->columns[first + next] <= i)
         next++;
     for (int64_t at = 0; at < count; at++) {
         const int64_t k = next + at < count ? next + at : next + at - count;
         const int64_t j = P->columns[first + k];
         const int bins = k < KEPT ? agree[k] : bins_agreeing(&S->signatures[i], &S->signatures[j]);
-        if (j == i || bins < least || is_listed(list, j))
+        if (j == i || bins < least || is_listed(list, j) || (bins == least && ties++ >= TIES))
             continue;
         int score = tess_rows_alike(S->Q, i, j);
         if (S->T && score >= ALIKE_LEAST)

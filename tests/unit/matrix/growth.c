@@ -1,6 +1,6 @@
-/* Orders are found in time that grows with the entries, whatever their pattern. Operations are
- * counted, not timed: dissect.c is compiled so that it calls the function below at every basic
- * block. */
+/* Orders and groups of rows are found in time that grows with the entries, whatever their pattern.
+ * Operations are counted, not timed: dissect.c and similar.c are compiled so that they call the
+ * function below at every basic block. */
 #include "matrix/arrange/arrange.h"
 
 #include "support/support.h"
@@ -20,6 +20,13 @@ static void dissect(tess_ctx *ctx, const tess_matrix *A)
     test_ok(ctx, tess_arrangement_open(ctx, A, &a));
     test_ok(ctx, tess_arrange_dissect(A, &a));
     tess_arrangement_close(&a);
+}
+
+static void regroup(tess_ctx *ctx, const tess_matrix *A)
+{
+    tess_regrouping *R;
+    test_ok(ctx, tess_detect_regrouping(ctx, A, NULL, &R));
+    tess_regrouping_destroy(R);
 }
 
 /* Basic blocks run per entry. */
@@ -71,10 +78,21 @@ static void dissection_separates_components_in_one_sweep(void **state)
         check_growth(state, dissect, components[i], copies);
 }
 
+/* In a dense matrix all rows are alike, also if a few entries are missing. A prime number of rows
+ * has no fields, which would be tried first. */
+static void rows_of_a_dense_matrix_are_compared_with_few_others(void **state)
+{
+    static const int dense[3][2] = {{199, 199}, {397, 397}, {797, 797}};
+    static const int nearly[3][2] = {{397, 380}, {557, 532}, {797, 760}};
+    check_growth(state, regroup, "gen:random:rows=%d,count=%d", dense);
+    check_growth(state, regroup, "gen:random:rows=%d,count=%d", nearly);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(dissection_separates_components_in_one_sweep),
+        cmocka_unit_test(rows_of_a_dense_matrix_are_compared_with_few_others),
     };
     return cmocka_run_group_tests(tests, test_setup, test_teardown);
 }
