@@ -32,7 +32,7 @@ tess_status tess_generate_tile(tess_ctx *ctx, const char *what, const char *text
     int type = TESS_F64;
     char keys[256];
     const char *input = NULL;
-    tess_matrix *source = NULL, *csr = NULL;
+    tess_matrix *source = NULL, *typed = NULL, *csr = NULL;
     tess_row_rule rule = {
         .block_height = 1, .block_width = 1, .problem = &P, .count = count, .fill = fill};
     tess_status status;
@@ -47,7 +47,9 @@ tess_status tess_generate_tile(tess_ctx *ctx, const char *what, const char *text
         return tess_fail(ctx, TESS_ERR_OPTION, "%s: the input is tiled already", what);
     TESS_TRY_CLEAN(tess_matrix_input(ctx, input, &source));
     TESS_TRY_CLEAN(tess_refuse_complex(ctx, what, source->type));
-    TESS_TRY_CLEAN(tess_matrix_to_csr(ctx, source, TESS_ZEROS_KEEP, &csr));
+    if (tess_real_type((tess_type)type) == TESS_F32) /* fails where a value does not fit */
+        TESS_TRY_CLEAN(tess_matrix_to_type(ctx, source, TESS_F32, &typed));
+    TESS_TRY_CLEAN(tess_matrix_to_csr(ctx, typed ? typed : source, TESS_ZEROS_KEEP, &csr));
     P.source = csr;
     rule.type = (tess_type)type;
     if (!tess_mul(csr->rows, P.copies, &rule.block_rows) ||
@@ -59,6 +61,7 @@ tess_status tess_generate_tile(tess_ctx *ctx, const char *what, const char *text
     TESS_TRY_CLEAN(tess_generate_with_rhs(ctx, &rule, NULL, out, rhs));
 cleanup:
     tess_matrix_destroy(csr);
+    tess_matrix_destroy(typed);
     tess_matrix_destroy(source);
     return status;
 }

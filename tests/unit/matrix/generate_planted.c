@@ -1,8 +1,6 @@
 /* Generators of patterns: tile repeats a matrix, planted hides blocks of known shapes. */
-#include <string.h>
-
 #include "format/fbcsr/fbcsr.h"
-#include "support/support.h"
+#include "unit/io/files.h"
 
 static tess_matrix *input(tess_ctx *ctx, const char *spec)
 {
@@ -29,6 +27,28 @@ static void tile_repeats_its_input_along_the_diagonal(void **state)
     free(large);
     tess_matrix_destroy(A);
     tess_matrix_destroy(T);
+}
+
+/* As every conversion to single precision does. */
+static void tile_refuses_values_that_its_type_cannot_hold(void **state)
+{
+    static const char *const types[] = {"f32", "c32"};
+    tess_ctx *ctx = test_ctx(state);
+    const char *path = file_path("large.mtx");
+    tess_matrix *A, *T = NULL;
+    char spec[160];
+    test_ok(ctx,
+            tess_matrix_from_csr(ctx, TESS_F64, 1, 1, (const int64_t[]){0, 1}, (const int32_t[]){0},
+                                 (const double[]){1e300}, TESS_OWNERSHIP_COPY, &A));
+    test_ok(ctx, tess_matrix_write(ctx, A, path));
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        snprintf(spec, sizeof spec, "tile:copies=2,type=%s:%s", types[i], path);
+        assert_int_equal(tess_matrix_input(ctx, spec, &T), TESS_ERR_OVERFLOW);
+        assert_string_equal(tess_ctx_error(ctx), "value 0, 1e+300, is outside the range of f32");
+        assert_null(T);
+    }
+    unlink(path);
+    tess_matrix_destroy(A);
 }
 
 /* Every row of tiles has its blocks, whole, and the noise lies elsewhere. */
@@ -87,8 +107,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tile_repeats_its_input_along_the_diagonal),
+        cmocka_unit_test(tile_refuses_values_that_its_type_cannot_hold),
         cmocka_unit_test(planted_blocks_are_all_there),
         cmocka_unit_test(planted_shapes_have_equal_shares),
     };
-    return cmocka_run_group_tests(tests, test_setup, test_teardown);
+    return cmocka_run_group_tests(tests, files_setup, files_teardown);
 }
