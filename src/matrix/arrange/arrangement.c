@@ -50,7 +50,9 @@ static void arrange_row(const tess_matrix *A, const tess_arrangement *a, const i
             for (int64_t p = 0; p < b; p++) {
                 const int64_t row = from * b + p, col = A->columns[k] * b + q;
                 double value = tess_matrix_value(A, (k * b + q) * b + p);
-                if (row < A->rows && col < A->cols)
+                /* A stored zero stays zero, although the scales of its row and its column may
+                 * have an infinite product. */
+                if (value != 0 && row < A->rows && col < A->cols)
                     value *= scale_of(a->row_scale, row) * scale_of(a->col_scale, col);
                 tess_put(B->values, B->type, (to * b + q) * b + p, value);
             }

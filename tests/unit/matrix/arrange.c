@@ -119,6 +119,29 @@ static void a_structurally_singular_matrix_is_counted_and_still_permuted(void **
     tess_matrix_destroy(A);
 }
 
+/* The scales of row 0 and column 1 have an infinite product. */
+static void a_stored_zero_stays_zero_under_any_scales(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    const int64_t offsets[] = {0, 2, 4};
+    const int32_t columns[] = {0, 1, 0, 1};
+    const double values[] = {1e-160, 0, 1, 1e-160};
+    tess_matrix *A, *B;
+    tess_arrangement a;
+    int64_t matched;
+    test_ok(ctx, tess_matrix_from_csr(ctx, TESS_F64, 2, 2, offsets, columns, values,
+                                      TESS_OWNERSHIP_COPY, &A));
+    test_ok(ctx, tess_arrangement_open(ctx, A, &a));
+    test_ok(ctx, tess_arrange_match(A, &a, &matched));
+    assert_true(isinf(a.row_scale[0] * a.col_scale[1]));
+    test_ok(ctx, tess_matrix_arrange(A, &a, &B));
+    assert_true(tess_matrix_value(B, 1) == 0 && tess_matrix_value(B, 2) <= 1);
+    assert_true(tess_matrix_value(B, 0) > 0.4 && tess_matrix_value(B, 3) > 0.4);
+    tess_matrix_destroy(B);
+    tess_arrangement_close(&a);
+    tess_matrix_destroy(A);
+}
+
 static void equilibrated_rows_and_columns_are_about_one(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
@@ -271,6 +294,7 @@ int main(void)
         cmocka_unit_test(matching_has_the_largest_product_of_all_orders),
         cmocka_unit_test(matched_and_scaled_entries_are_about_one),
         cmocka_unit_test(a_structurally_singular_matrix_is_counted_and_still_permuted),
+        cmocka_unit_test(a_stored_zero_stays_zero_under_any_scales),
         cmocka_unit_test(equilibrated_rows_and_columns_are_about_one),
         cmocka_unit_test(a_shuffled_grid_gets_its_band_back),
         cmocka_unit_test(an_arranged_system_is_the_callers),
