@@ -80,11 +80,14 @@ static void take_block(const row_work *work, int64_t k, int64_t position, bool a
         memcpy(to, from, bytes);
         return;
     }
-    if (!add)
-        memset(to, 0, bytes);
     for (int64_t j = 0; j < c; j++)
-        for (int64_t i = 0; i < r; i++)
-            add_value(A->type, to, j * r + i, from, same_order ? j * r + i : i * c + j);
+        for (int64_t i = 0; i < r; i++) {
+            const int64_t to_at = j * r + i, from_at = same_order ? to_at : i * c + j;
+            if (add)
+                add_value(A->type, to, to_at, from, from_at);
+            else
+                tess_copy_scalar(A->type, to, to_at, from, from_at);
+        }
 }
 
 static void write_row(const row_work *work, int64_t row)
