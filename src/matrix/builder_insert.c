@@ -103,11 +103,27 @@ tess_status tess_inserter_add_block(tess_inserter *inserter, int64_t block_row, 
     int64_t r = inserter->builder->pattern->block_height;
     int64_t c = inserter->builder->pattern->block_width;
     bool by_rows = order == TESS_ORDER_ROW_MAJOR;
-    inserter->failed =
-        values ? add(inserter, block_row, block_col, values, by_rows ? c : 1, by_rows ? 1 : r)
-               : tess_fail(&inserter->ctx, TESS_ERR_ARGUMENT,
-                           "tess_inserter_add_block: values is NULL");
-    return inserter->failed;
+    tess_status status = tess_check_order(&inserter->ctx, order);
+    if (status == TESS_OK && !values)
+        status =
+            tess_fail(&inserter->ctx, TESS_ERR_ARGUMENT, "tess_inserter_add_block: values is NULL");
+    TESS_THEN(add(inserter, block_row, block_col, values, by_rows ? c : 1, by_rows ? 1 : r));
+    return inserter->failed = status;
+}
+
+static tess_status check_element(tess_inserter *inserter, int64_t n_rows, const int64_t *block_rows,
+                                 int64_t n_cols, const int64_t *block_cols, const void *dense,
+                                 tess_block_order order)
+{
+    TESS_TRY(tess_check_order(&inserter->ctx, order));
+    if (n_rows < 0 || n_cols < 0 || (!block_cols && n_rows != n_cols))
+        return tess_fail(&inserter->ctx, TESS_ERR_ARGUMENT,
+                         "tess_inserter_add_element: %" PRId64 " block rows and %" PRId64
+                         " block columns%s",
+                         n_rows, n_cols, block_cols ? "" : " of the same indices");
+    if (n_rows > 0 && n_cols > 0 && (!block_rows || !dense))
+        return tess_null_argument(&inserter->ctx, "tess_inserter_add_element");
+    return TESS_OK;
 }
 
 tess_status tess_inserter_add_element(tess_inserter *inserter, int64_t n_rows,
@@ -120,19 +136,13 @@ tess_status tess_inserter_add_element(tess_inserter *inserter, int64_t n_rows,
     if (inserter->failed)
         return inserter->failed;
     int64_t before = inserter->count;
-    if (n_rows < 0 || n_cols < 0 || (!block_cols && n_rows != n_cols))
-        inserter->failed = tess_fail(&inserter->ctx, TESS_ERR_ARGUMENT,
-                                     "tess_inserter_add_element: %" PRId64
-                                     " block rows and %" PRId64 " block columns%s",
-                                     n_rows, n_cols, block_cols ? "" : " of the same indices");
-    else if (n_rows > 0 && n_cols > 0 && (!block_rows || !dense))
-        inserter->failed = tess_null_argument(&inserter->ctx, __func__);
-    else
-        inserter->failed = add_element(inserter, n_rows, block_rows, n_cols,
-                                       block_cols ? block_cols : block_rows, dense, order);
-    if (inserter->failed)
+    tess_status status =
+        check_element(inserter, n_rows, block_rows, n_cols, block_cols, dense, order);
+    TESS_THEN(add_element(inserter, n_rows, block_rows, n_cols,
+                          block_cols ? block_cols : block_rows, dense, order));
+    if (status != TESS_OK)
         inserter->count = before; /* all or nothing */
-    return inserter->failed;
+    return inserter->failed = status;
 }
 
 const char *tess_inserter_error(const tess_inserter *inserter)

@@ -81,10 +81,19 @@ static void fill_rows(row_walk *walk)
     tess_for_rows(walk->ctx, walk->offsets, walk->A->rows, fill_share, walk);
 }
 
+static tess_status check_zeros(tess_ctx *ctx, tess_zeros zeros)
+{
+    if (zeros == TESS_ZEROS_DROP || zeros == TESS_ZEROS_KEEP)
+        return TESS_OK;
+    return tess_fail(ctx, TESS_ERR_ARGUMENT,
+                     "zeros %d is neither TESS_ZEROS_DROP nor TESS_ZEROS_KEEP", (int)zeros);
+}
+
 tess_status tess_matrix_to_csr(tess_ctx *ctx, const tess_matrix *A, tess_zeros zeros,
                                tess_matrix **out)
 {
     TESS_NEED(ctx, ctx && A && out);
+    TESS_TRY(check_zeros(ctx, zeros));
     row_walk walk = {.ctx = ctx, .A = A, .keep_zeros = zeros == TESS_ZEROS_KEEP};
     tess_matrix *B;
     TESS_TRY(tess_matrix_head(ctx, A->type, A->rows, A->cols, 1, 1, 0, &B));
@@ -105,6 +114,7 @@ tess_status tess_matrix_to_coo(tess_ctx *ctx, const tess_matrix *A, tess_zeros z
                                void *values, int64_t *entries)
 {
     TESS_NEED(ctx, ctx && A && entries);
+    TESS_TRY(check_zeros(ctx, zeros));
     bool only_count = !row_index && !col_index && !values;
     row_walk walk = {.ctx = ctx,
                      .A = A,

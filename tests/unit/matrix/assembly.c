@@ -113,6 +113,15 @@ static void bad_blocks_are_named_and_finish_refuses(void **state)
         tess_inserter_add_element(in, 1, (const int64_t[]){0}, 2, NULL, one, TESS_ORDER_ROW_MAJOR),
         TESS_ERR_ARGUMENT);
     tess_builder_clear(builder);
+    assert_int_equal(tess_inserter_add_block(in, 0, 0, one, (tess_block_order)2),
+                     TESS_ERR_ARGUMENT);
+    assert_string_equal(tess_inserter_error(in),
+                        "order 2 is neither TESS_ORDER_COLUMN_MAJOR nor TESS_ORDER_ROW_MAJOR");
+    tess_builder_clear(builder);
+    assert_int_equal(
+        tess_inserter_add_element(in, 1, (const int64_t[]){0}, 1, NULL, one, (tess_block_order)-1),
+        TESS_ERR_ARGUMENT);
+    tess_builder_clear(builder);
     assert_int_equal(tess_builder_update(builder, NULL), TESS_ERR_ARGUMENT);
 
     assert_int_equal(tess_inserter_add_block(in, 2, 1, nan, TESS_ORDER_ROW_MAJOR), TESS_OK);

@@ -366,6 +366,9 @@ static void bad_arguments_are_named(void **state)
     int64_t entries;
     assert_int_equal(tess_matrix_to_coo(ctx, A, TESS_ZEROS_KEEP, 1, NULL, NULL, B, &entries),
                      TESS_ERR_ARGUMENT);
+    assert_int_equal(tess_matrix_to_coo(ctx, A, (tess_zeros)2, 0, NULL, NULL, NULL, &entries),
+                     TESS_ERR_ARGUMENT);
+    assert_int_equal(tess_matrix_to_csr(ctx, A, (tess_zeros)-1, &B), TESS_ERR_ARGUMENT);
     assert_ptr_equal(A, B);
     tess_matrix_destroy(A);
 }
