@@ -12,7 +12,7 @@ typedef struct automatic {
     tess_look_at look;
     bool *zero; /* per row: whether it is 0 */
     tess_rung rungs[TESS_RUNGS_MAX];
-    int count, at; /* number of rungs; the rung to try, or that succeeded */
+    int count, at; /* number of rungs; the rung to try, or that the kept solver is of */
     char lines[TESS_RUNGS_MAX][LINE_MAX_LENGTH];
     char spec[TESS_SPEC_MAX + 60];
     int attempts;
@@ -85,15 +85,19 @@ static void close(tess_solver *solver)
     tess_free(solver->ctx, a);
 }
 
-/* New values: the solver that succeeded takes them. Where it cannot, the ladder begins anew. */
+/* New values: the solver that succeeded takes them. Where it cannot, or where it is no rung of the
+ * ladder that the new values lead to, the ladder begins anew. */
 static tess_status update(tess_solver *solver)
 {
     automatic *a = solver->outer_state;
+    char spec[TESS_SPEC_MAX];
+    if (!solver->inner)
+        return look(solver);
+    memcpy(spec, a->rungs[a->at].spec, sizeof spec);
     TESS_TRY(look(solver));
-    if (solver->inner && tess_solver_update(solver->inner, NULL) == TESS_OK)
-        return TESS_OK;
-    drop_inner(solver);
-    a->at = 0;
+    a->at = tess_find_rung(a->rungs, a->count, spec, a->at);
+    if (a->at == a->count || tess_solver_update(solver->inner, NULL) != TESS_OK)
+        drop_inner(solver);
     return TESS_OK;
 }
 
@@ -297,7 +301,6 @@ static tess_status climb_rungs(climb *c, tess_system *end)
         }
         drop_inner(solver);
     }
-    a->at = 0;
     if (a->no_memory)
         return tess_fail(solver->ctx, TESS_ERR_MEMORY,
                          "auto: no memory for %s; memory=%g GB were allowed", a->spec,
@@ -306,39 +309,20 @@ static tess_status climb_rungs(climb *c, tess_system *end)
     return TESS_OK;
 }
 
-/* Ends the system where A or b has a fault that no rung mends. */
-static void check_system(const climb *c, const automatic *a, tess_system *end)
-{
-    const tess_matrix *A = c->rounds.solver->plan->matrix;
-    if (a->look.not_finite_row >= 0) {
-        tess_system_end(end, TESS_REASON_NOT_FINITE,
-                        "row %lld of A has an entry that is not finite",
-                        (long long)a->look.not_finite_row);
-        return;
-    }
-    for (int64_t i = 0; a->look.zero_rows > 0 && a->look.square && i < A->rows; i++) {
-        const tess_complex b = tess_get_complex(c->b, A->type, i);
-        const double size = hypot(b.re, b.im);
-        if (a->zero[i] && size > tess_rounds_threshold(&c->rounds)) {
-            tess_system_end(end, TESS_REASON_BREAKDOWN,
-                            "row %lld of A is 0, but %s there is %.3g: no x solves this",
-                            (long long)i, a->look.complex ? "|b|" : "b",
-                            a->look.complex ? size : b.re);
-            return;
-        }
-    }
-}
-
 static tess_status run(climb *c)
 {
     tess_rounds *f = &c->rounds;
     automatic *a = f->solver->outer_state;
     tess_system end = {0};
     a->attempts = 0;
-    a->indefinite = false;
+    if (!f->solver->inner) { /* no attempt has succeeded: the ladder begins anew */
+        a->at = 0;
+        a->indefinite = false;
+    }
     TESS_TRY(tess_rounds_start(f, c->b, c->x, &end));
     if (!end.done)
-        check_system(c, a, &end);
+        tess_look_for_faults(&a->look, f->solver->plan->matrix, a->zero, c->b,
+                             tess_rounds_threshold(f), &end);
     if (!end.done) {
         tess_residual first;
         TESS_TRY(tess_rounds_residual(f, c->b, c->x, c->r, &first));

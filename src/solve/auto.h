@@ -36,9 +36,16 @@ typedef struct tess_rung {
 
 /* Looks at A, which has its present values. Sets zero[i] to whether row i is 0. */
 tess_status tess_look_at_matrix(tess_ctx *ctx, const tess_matrix *A, bool *zero, tess_look_at *out);
+/* Ends the system where A or b has a fault that no rung mends. `zero` is that of
+ * tess_look_at_matrix; b is in host memory. */
+void tess_look_for_faults(const tess_look_at *look, const tess_matrix *A, const bool *zero,
+                          const void *b, double threshold, tess_system *end);
 /* Makes the rungs for a matrix that looks like `look`, and returns their number. `factors`:
  * complete factors are allowed. `memory`: GB that factors may take. */
 int tess_make_ladder(const tess_look_at *look, bool factors, double memory, tess_rung *rungs);
+/* Returns the rung with this spec: the one at `at`, or else the first. `count` where there is
+ * none. */
+int tess_find_rung(const tess_rung *rungs, int count, const char *spec, int at);
 
 /* ---- auto_watch.c ---- */
 

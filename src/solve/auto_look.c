@@ -131,6 +131,28 @@ tess_status tess_look_at_matrix(tess_ctx *ctx, const tess_matrix *A, bool *zero,
     return TESS_OK;
 }
 
+void tess_look_for_faults(const tess_look_at *look, const tess_matrix *A, const bool *zero,
+                          const void *b, double threshold, tess_system *end)
+{
+    if (look->not_finite_row >= 0) {
+        tess_system_end(end, TESS_REASON_NOT_FINITE,
+                        "row %lld of A has an entry that is not finite",
+                        (long long)look->not_finite_row);
+        return;
+    }
+    for (int64_t i = 0; look->zero_rows > 0 && look->square && i < A->rows; i++) {
+        const tess_complex at = tess_get_complex(b, A->type, i);
+        const double size = hypot(at.re, at.im);
+        if (zero[i] && size > threshold) {
+            tess_system_end(end, TESS_REASON_BREAKDOWN,
+                            "row %lld of A is 0, but %s there is %.3g: no x solves this",
+                            (long long)i, look->complex ? "|b|" : "b",
+                            look->complex ? size : at.re);
+            return;
+        }
+    }
+}
+
 /* A ladder that grows. */
 typedef struct ladder {
     tess_rung *rungs;
@@ -234,4 +256,13 @@ int tess_make_ladder(const tess_look_at *look, bool factors, double memory, tess
     add(&to, TESS_FOR_ANY, THRESHOLD, 300, "all fill that memory allows", spec);
     add(&to, TESS_FOR_ANY, VECTORS, 10000, "singular, perhaps: the least |b - Ax|", least);
     return to.count;
+}
+
+int tess_find_rung(const tess_rung *rungs, int count, const char *spec, int at)
+{
+    if (at < count && strcmp(rungs[at].spec, spec) == 0)
+        return at;
+    for (at = 0; at < count && strcmp(rungs[at].spec, spec) != 0; at++)
+        continue;
+    return at;
 }

@@ -1,0 +1,108 @@
+/* Solvers that are used again: for the next right-hand side, for several, with new values. */
+#include <math.h>
+#include <string.h>
+
+#include "problems.h"
+#include "solve/direct/direct.h"
+
+enum { N = 60 };
+
+/* A tridiagonal matrix; the diagonal rises from `diagonal` to twice as much. */
+static tess_matrix *tridiagonal(tess_ctx *ctx, double below, double diagonal, double above)
+{
+    int64_t rows[3 * N], cols[3 * N], count = 0;
+    double values[3 * N];
+    for (int64_t i = 0; i < N; i++)
+        for (int64_t j = i - 1; j <= i + 1; j++)
+            if (j >= 0 && j < N) {
+                rows[count] = i;
+                cols[count] = j;
+                values[count++] = j < i ? below : j > i ? above : diagonal * (1 + (double)i / N);
+            }
+    return problem_from_entries(ctx, N, count, rows, cols, TESS_F64, values, 1, TESS_F64);
+}
+
+static tess_result solve(tess_solver *solver, problem *p)
+{
+    tess_result result;
+    memset(p->x, 0, (size_t)p->A->rows * sizeof *p->x);
+    if (tess_solver_solve(solver, p->b, p->x, &result) != TESS_OK)
+        fail_msg("%s", tess_ctx_error(p->plan->ctx));
+    return result;
+}
+
+/* Returns whether the first attempt was that of the spec. */
+static bool began_with(const tess_solver *solver, const char *spec)
+{
+    const char *line = tess_solver_attempt(solver, 0);
+    const size_t length = strlen(spec);
+    return line && strncmp(line, spec, length) == 0 && line[length] == ' ';
+}
+
+/* cg finds that A is not definite, and another rung solves the system. The next right-hand sides
+ * are solved by that rung, under its name. */
+static void auto_keeps_the_rung_that_succeeded(void **state)
+{
+    problem p = problem_open(test_ctx(state), tridiagonal(test_ctx(state), 2, 1, 2), "cpu");
+    tess_solver *solver;
+    char spec[200] = "";
+    assert_int_equal(tess_solver_create(p.plan, NULL, &solver), TESS_OK);
+    for (int round = 0; round < 4; round++) {
+        const tess_result result = solve(solver, &p);
+        if (result.reason != TESS_REASON_CONVERGED || (round > 0 && !began_with(solver, spec)) ||
+            (round > 0 && tess_solver_attempt(solver, 1)))
+            fail_msg("round %d: %s; %s solves it, then %s", round, result.text, spec,
+                     tess_solver_attempt(solver, 0));
+        snprintf(spec, sizeof spec, "%s", tess_solver_spec(solver));
+        if (round == 2)
+            assert_int_equal(tess_solver_update(solver, NULL), TESS_OK);
+    }
+    tess_solver_destroy(solver);
+    problem_close(&p);
+}
+
+/* New values that lead to another ladder: what is tried is what a new solver tries. */
+static void auto_climbs_the_ladder_of_the_new_values(void **state)
+{
+    static const double kinds[][3] = {{-0.1, 1, -0.1}, {2, 1, 2}, {1.5, 4, -1}, {1, 1e-5, 1.2}};
+    tess_ctx *ctx = test_ctx(state);
+    for (int from = 0; from < 4; from++)
+        for (int to = 0; to < 4; to++) {
+            problem p = problem_open(
+                ctx, tridiagonal(ctx, kinds[from][0], kinds[from][1], kinds[from][2]), "cpu");
+            problem q = problem_open(
+                ctx, tridiagonal(ctx, kinds[to][0], kinds[to][1], kinds[to][2]), "cpu");
+            tess_solver *solver, *fresh;
+            assert_int_equal(tess_solver_create(p.plan, NULL, &solver), TESS_OK);
+            (void)solve(solver, &p);
+            assert_int_equal(tess_solver_update(solver, q.A->values), TESS_OK);
+            const tess_result result = solve(solver, &p);
+            if (result.reason != TESS_REASON_CONVERGED || !(distance(p.x, q.exact, N) < 1e-5))
+                fail_msg("%d to %d: %s, x is off by %g", from, to, result.text,
+                         distance(p.x, q.exact, N));
+            /* The spec is that of the solver: alone it takes as many iterations. */
+            tess_result alone;
+            memset(p.x, 0, N * sizeof *p.x);
+            assert_int_equal(tess_solve(p.plan, tess_solver_spec(solver), p.b, p.x, &alone),
+                             TESS_OK);
+            assert_int_equal(tess_solver_create(q.plan, NULL, &fresh), TESS_OK);
+            (void)solve(fresh, &q);
+            if (alone.reason != TESS_REASON_CONVERGED ||
+                (!tess_solver_attempt(solver, 1) && alone.iterations != result.iterations))
+                fail_msg("%d to %d: %s is said to take %lld iterations: %s", from, to,
+                         tess_solver_spec(solver), (long long)result.iterations, alone.text);
+            tess_solver_destroy(solver);
+            tess_solver_destroy(fresh);
+            problem_close(&p);
+            problem_close(&q);
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(auto_keeps_the_rung_that_succeeded),
+        cmocka_unit_test(auto_climbs_the_ladder_of_the_new_values),
+    };
+    return cmocka_run_group_tests(tests, test_setup, test_teardown);
+}
