@@ -13,6 +13,7 @@ typedef struct automatic {
     bool *zero; /* per row: whether it is 0 */
     tess_rung rungs[TESS_RUNGS_MAX];
     int count, at; /* number of rungs; the rung to try, or that the kept solver is of */
+    int first;     /* the rung that the climb began with */
     char lines[TESS_RUNGS_MAX][LINE_MAX_LENGTH];
     char spec[TESS_SPEC_MAX + 60];
     int attempts;
@@ -148,13 +149,25 @@ static bool is_for(const automatic *a, int at)
     return a->rungs[at].only != (a->indefinite ? TESS_FOR_DEFINITE : TESS_FOR_INDEFINITE);
 }
 
+/* Returns the number of the rung that is tried after rung `at`. After the last one follow those
+ * below the first. */
+static int rung_after(const automatic *a, int at)
+{
+    return (at + 1) % a->count;
+}
+
+static bool is_last(const automatic *a)
+{
+    return rung_after(a, a->at) == a->first;
+}
+
 /* Returns the rung after the present one that is for a matrix like this; NULL: none is. */
 static const tess_rung *next_rung(const automatic *a)
 {
-    int next = a->at + 1;
-    while (next < a->count && !is_for(a, next))
-        next++;
-    return next < a->count ? &a->rungs[next] : NULL;
+    for (int at = rung_after(a, a->at); at != a->first; at = rung_after(a, at))
+        if (is_for(a, at))
+            return &a->rungs[at];
+    return NULL;
 }
 
 /* Runs `most` iterations of the rung, and more where it is about to converge. */
@@ -162,14 +175,13 @@ static tess_status iterate_rung(climb *c, int64_t most)
 {
     tess_rounds *f = &c->rounds;
     automatic *a = f->solver->outer_state;
-    const bool last = a->at + 1 >= a->count;
     const double tol = f->solver->options.tol / 1.06;
     const tess_rung *next = next_rung(a);
     tess_auto_watch_attempt(&a->watch, f->result.iterations, most, tol,
                             next ? next->setup * (double)a->look.entries : 0,
                             next ? next->worth : 0);
     const int64_t left = f->solver->options.max - f->result.iterations;
-    f->most = f->result.iterations + tess_min(left, last ? most : tess_max(most, left / 2));
+    f->most = f->result.iterations + tess_min(left, is_last(a) ? most : tess_max(most, left / 2));
     TESS_TRY(tess_rounds_solve(f, tol, c->b, c->trial, &c->last));
     if (a->watch.enough && c->last.reason == TESS_REASON_CANCELLED) {
         c->last.reason = TESS_REASON_ITERATION_LIMIT;
@@ -240,7 +252,7 @@ static tess_status attempt(climb *c)
     const double started = tess_seconds(), left = c->budget_end - started;
     char why[300];
     a->watch.late = false;
-    a->watch.deadline = started + (a->at + 1 < a->count ? 0.5 * left : left);
+    a->watch.deadline = started + (is_last(a) ? left : 0.5 * left);
     TESS_TRY(open_rung(solver, rung, why, sizeof why));
     /* Unstable factors may converge nevertheless, but must do so quickly. */
     if (!why[0])
@@ -276,14 +288,16 @@ static void give_up(const climb *c, const automatic *a, tess_system *end)
         end->reason = TESS_REASON_STAGNATED;
 }
 
-/* Tries the rungs from the present one on, until one solves the system. */
+/* Tries the rungs from the present one on, then those below it, until one solves the system. */
 static tess_status climb_rungs(climb *c, tess_system *end)
 {
     tess_rounds *f = &c->rounds;
     tess_solver *solver = f->solver;
     automatic *a = solver->outer_state;
     a->no_memory = false;
-    for (; a->at < a->count; a->at++) {
+    a->first = a->at;
+    for (int i = 0; i < a->count; i++) {
+        a->at = (a->first + i) % a->count;
         if (a->watch.cancelled || tess_seconds() >= c->budget_end ||
             f->result.iterations >= solver->options.max)
             break;
@@ -297,7 +311,10 @@ static tess_status climb_rungs(climb *c, tess_system *end)
         if (c->ran && c->last.reason == TESS_REASON_LEAST_SQUARES) {
             tess_residual residual;
             TESS_TRY(tess_rounds_residual(f, c->b, c->x, c->r, &residual));
-            return tess_rounds_least(f, c->r, end);
+            TESS_TRY(tess_rounds_least(f, c->r, end));
+            if (end->reason == TESS_REASON_LEAST_SQUARES || is_last(a))
+                return TESS_OK;
+            c->last.reason = end->reason;
         }
         drop_inner(solver);
     }

@@ -98,11 +98,56 @@ static void auto_climbs_the_ladder_of_the_new_values(void **state)
         }
 }
 
+/* Two rows are singular, the others a long chain that takes lsqr more than its iterations. The
+ * first b has no solution, which lsqr finds out. The second one has, and factors find it. */
+static void auto_tries_the_rungs_below_the_kept_one(void **state)
+{
+    enum { ROWS = 5000 };
+    static int64_t rows[3 * ROWS], cols[3 * ROWS];
+    static double values[3 * ROWS], b[ROWS], x[ROWS];
+    tess_ctx *ctx = test_ctx(state);
+    int64_t count = 0;
+    for (int64_t i = 0; i < ROWS; i++)
+        for (int64_t j = i - 1; j <= i + 1; j++)
+            if (j >= 0 && j < ROWS && (i < 2) == (j < 2)) {
+                rows[count] = i;
+                cols[count] = j;
+                values[count++] = i < 2 ? 1 : i == j ? 2 : i < j ? -1.0001 : -0.9999;
+            }
+    tess_device *device = test_device(ctx, "cpu:1");
+    const tess_plan_options quick = {.effort = TESS_EFFORT_ESTIMATE};
+    tess_matrix *A;
+    tess_plan *plan;
+    tess_solver *solver;
+    tess_result result;
+    assert_int_equal(tess_matrix_from_coo(ctx, TESS_F64, ROWS, ROWS, count, rows, cols, values, &A),
+                     TESS_OK);
+    assert_int_equal(tess_plan_create(ctx, A, device, &quick, &plan), TESS_OK);
+    assert_int_equal(tess_solver_create(plan, NULL, &solver), TESS_OK);
+    b[0] = 1;
+    assert_int_equal(tess_solver_solve(solver, b, x, &result), TESS_OK);
+    if (result.reason != TESS_REASON_LEAST_SQUARES)
+        fail_msg("inconsistent: %s, %s", tess_reason_name(result.reason), result.text);
+    for (int64_t i = 1; i < ROWS; i++)
+        b[i] = i < 2 ? 1 : tess_random_unit(5, (uint64_t)i);
+    memset(x, 0, sizeof x);
+    assert_int_equal(tess_solver_solve(solver, b, x, &result), TESS_OK);
+    if (result.reason != TESS_REASON_CONVERGED)
+        fail_msg("consistent: %s, %s", tess_reason_name(result.reason), result.text);
+    assert_true(began_with(solver, "lsqr:scale=equilibrate"));
+    assert_non_null(tess_solver_attempt(solver, 1));
+    tess_solver_destroy(solver);
+    tess_plan_destroy(plan);
+    tess_device_close(device);
+    tess_matrix_destroy(A);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(auto_keeps_the_rung_that_succeeded),
         cmocka_unit_test(auto_climbs_the_ladder_of_the_new_values),
+        cmocka_unit_test(auto_tries_the_rungs_below_the_kept_one),
     };
     return cmocka_run_group_tests(tests, test_setup, test_teardown);
 }
