@@ -8,6 +8,10 @@
 
 enum { LINE_MAX_LENGTH = 512, DEFAULT_MAX = 10000 /* of a spec without max= */ };
 
+/* A rung's tolerances are smaller than the caller's by this factor: a method may end with a
+ * residual that is a little above its own. */
+static const double stricter = 1.06;
+
 typedef struct automatic {
     tess_look_at look;
     bool *zero; /* per row: whether it is 0 */
@@ -15,7 +19,7 @@ typedef struct automatic {
     int count, at; /* number of rungs; the rung to try, or that the kept solver is of */
     int first;     /* the rung that the climb began with */
     char lines[TESS_RUNGS_MAX][LINE_MAX_LENGTH];
-    char spec[TESS_SPEC_MAX + 60];
+    char spec[TESS_SPEC_MAX + 100];
     int attempts;
     bool indefinite; /* an attempt has found A to be */
     bool no_memory;  /* the last attempt could not be set up for lack of memory */
@@ -109,6 +113,7 @@ typedef struct climb {
     tess_rounds rounds;
     const void *b;
     void *x, *trial, *r; /* the best x; the attempt's x; its residual */
+    size_t bytes;        /* of a vector */
     double budget_end;
     tess_result last; /* of the last attempt that ran */
     bool ran;
@@ -175,7 +180,7 @@ static tess_status iterate_rung(climb *c, int64_t most)
 {
     tess_rounds *f = &c->rounds;
     automatic *a = f->solver->outer_state;
-    const double tol = f->solver->options.tol / 1.06;
+    const double tol = f->solver->options.tol / stricter;
     const tess_rung *next = next_rung(a);
     tess_auto_watch_attempt(&a->watch, f->result.iterations, most, tol,
                             next ? next->setup * (double)a->look.entries : 0,
@@ -198,23 +203,21 @@ static tess_status iterate_rung(climb *c, int64_t most)
 static tess_status run_rung(climb *c, int64_t most)
 {
     tess_rounds *f = &c->rounds;
-    const tess_matrix *A = f->solver->plan->matrix;
-    const size_t bytes = (size_t)A->rows * tess_type_size(A->type);
     const double best = f->norm;
     tess_residual residual;
     if (f->grain <= tess_rounds_threshold(f))
-        memcpy(c->trial, c->x, bytes);
+        memcpy(c->trial, c->x, c->bytes);
     else
-        memset(c->trial, 0, bytes);
+        memset(c->trial, 0, c->bytes);
     f->norm = f->rhs_norm; /* the inner solver's residuals are relative to |b| already */
-    f->solver->inner->options.atol = f->solver->options.atol;
+    f->solver->inner->options.atol = f->solver->options.atol / stricter;
     const tess_status status = iterate_rung(c, most);
     f->norm = best;
     TESS_TRY(status);
     c->ran = true;
     TESS_TRY(tess_rounds_residual(f, c->b, c->trial, c->r, &residual));
     if (tess_rounds_take(f, residual))
-        memcpy(c->x, c->trial, bytes);
+        memcpy(c->x, c->trial, c->bytes);
     return TESS_OK;
 }
 
@@ -233,12 +236,14 @@ static void tell(tess_solver *solver, const climb *c, const tess_rung *rung, con
         snprintf(line, LINE_MAX_LENGTH, "%s (%s): %s, %s%s, %.2f s", rung->spec, rung->why,
                  tess_reason_name(c->last.reason), c->last.text, unstable, seconds);
     tess_log(solver->ctx, "auto: %s", line);
-    char tol[30] = "", max[30] = "", keys[60];
+    char tol[30] = "", atol[30] = "", max[30] = "", keys[100];
     if (solver->options.tol != 1e-8)
         snprintf(tol, sizeof tol, ",tol=%.15g", solver->options.tol);
+    if (solver->options.atol != 0)
+        snprintf(atol, sizeof atol, ",atol=%.15g", solver->options.atol);
     if (c->ran && c->last.iterations > DEFAULT_MAX / 2) /* from x = 0 it may need more */
         snprintf(max, sizeof max, ",max=%lld", 4LL * (long long)c->last.iterations);
-    snprintf(keys, sizeof keys, "%s%s", tol, max);
+    snprintf(keys, sizeof keys, "%s%s%s", tol, atol, max);
     if (keys[0] && !strchr(rung->spec, ':'))
         keys[0] = ':';
     snprintf(a->spec, sizeof a->spec, "%s%s", rung->spec, keys);
@@ -346,9 +351,7 @@ static tess_status run(climb *c)
         if (isfinite(first.norm + first.rounding)) {
             tess_rounds_set(f, first);
         } else {
-            memset(c->x, 0,
-                   (size_t)f->solver->plan->matrix->rows *
-                       tess_type_size(f->solver->plan->matrix->type));
+            memset(c->x, 0, c->bytes);
             f->norm = f->rhs_norm;
         }
         if (tess_rounds_solved(f))
@@ -371,7 +374,9 @@ static tess_status solve(tess_solver *solver, const void *b, void *x, tess_resul
     const int64_t n = plan->matrix->rows;
     const size_t size = tess_type_size(plan->matrix->type);
     const double started = tess_seconds();
-    climb c = {.rounds = {.solver = solver}, .budget_end = started + solver->options.budget};
+    climb c = {.rounds = {.solver = solver},
+               .bytes = (size_t)n * size,
+               .budget_end = started + solver->options.budget};
     void *host_b = NULL, *host_x = NULL;
     tess_status status;
     TESS_TRY_CLEAN(tess_vector_to_host(plan, b, &host_b));
@@ -382,8 +387,7 @@ static tess_status solve(tess_solver *solver, const void *b, void *x, tess_resul
     c.x = host_x ? host_x : x;
     TESS_TRY_CLEAN(run(&c));
     if (host_x)
-        TESS_TRY_CLEAN(
-            plan->device->backend->memory_copy_to(plan->device, x, host_x, (size_t)n * size));
+        TESS_TRY_CLEAN(plan->device->backend->memory_copy_to(plan->device, x, host_x, c.bytes));
     tess_rounds_finish(&c.rounds, started, result);
 cleanup:
     TESS_FREE(solver->ctx, host_b, host_x, c.trial, c.r);

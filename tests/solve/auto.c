@@ -237,6 +237,20 @@ static void a_solver_goes_straight_to_what_has_worked(void **state)
     problem_close(&p);
 }
 
+static void the_spec_has_the_tolerances(void **state)
+{
+    problem p = problem_open(test_ctx(state), cyclic_matrix(test_ctx(state), -1, 4, -2, 0), "cpu");
+    tess_solver *solver;
+    tess_result result;
+    assert_int_equal(tess_solver_create(p.plan, "auto:tol=0,atol=1e-5", &solver), TESS_OK);
+    assert_int_equal(tess_solver_solve(solver, p.b, p.x, &result), TESS_OK);
+    assert_int_equal(result.reason, TESS_REASON_CONVERGED);
+    assert_non_null(strstr(tess_solver_spec(solver), "tol=0,atol=1e-05"));
+    assert_int_equal(solve(&p, tess_solver_spec(solver)).reason, TESS_REASON_CONVERGED);
+    tess_solver_destroy(solver);
+    problem_close(&p);
+}
+
 /* When the first hundred iterations reduce the residual little, multigrid is tried, and kept for
  * the next b. */
 static void large_systems_are_solved_by_levels(void **state)
@@ -306,6 +320,7 @@ int main(void)
         cmocka_unit_test(faults_of_the_matrix_are_named_before_any_work),
         cmocka_unit_test(a_stopped_solve_returns_the_best_x),
         cmocka_unit_test(a_solver_goes_straight_to_what_has_worked),
+        cmocka_unit_test(the_spec_has_the_tolerances),
         cmocka_unit_test(large_systems_are_solved_by_levels),
         cmocka_unit_test(every_allocation_may_fail),
     };
