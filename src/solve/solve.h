@@ -29,6 +29,8 @@ tess_status tess_complex_check_pc(const tess_plan *plan, const tess_pc_ops *pc);
 /* Frees the preconditioner, the lists of steps and the space. They are made again when needed. */
 void tess_solver_unmake(tess_solver *solver);
 tess_status tess_solver_open(tess_plan *plan, const tess_solve_options *options, tess_solver **out);
+/* Makes the space large enough for `systems` systems. */
+tess_status tess_solver_reserve(tess_solver *solver, int systems);
 /* Returns |M^-1 e| |A| of the method's factors, also inside outer solvers; 0 without factors. */
 double tess_solver_growth(const tess_solver *solver);
 

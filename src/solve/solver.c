@@ -1,10 +1,6 @@
-/* Solvers as objects: create, update, destroy, and the calls that solve. */
-#include "plan/ranges.h"
+/* Solvers as objects: create, set up, update, destroy. */
 #include "plan/tuner.h"
 #include "solve/solve.h"
-
-/* The most systems that share one SpMM. With more, the matrix is a small share of the traffic. */
-enum { SYSTEMS_TOGETHER = 16 };
 
 void tess_solver_unmake(tess_solver *solver)
 {
@@ -35,7 +31,8 @@ void tess_solver_destroy(tess_solver *solver)
         solver->outer->close(solver);
     else
         tess_solver_unmake(solver);
-    TESS_FREE(solver->ctx, solver->history, solver->modes, solver->coordinates, solver);
+    TESS_FREE(solver->ctx, solver->history, solver->first_history, solver->modes,
+              solver->coordinates, solver);
 }
 
 /* Builds all lists of steps, and the method's own state. */
@@ -281,8 +278,7 @@ tess_status tess_solver_update(tess_solver *solver, const void *values)
     return tess_pc_agree(solver->plan, solver->space.ops->update_values(&solver->space));
 }
 
-/* Makes the space large enough for `systems` systems. */
-static tess_status reserve_systems(tess_solver *solver, int systems)
+tess_status tess_solver_reserve(tess_solver *solver, int systems)
 {
     if (systems <= solver->space.systems)
         return TESS_OK;
@@ -297,68 +293,4 @@ static tess_status reserve_systems(tess_solver *solver, int systems)
     tess_space_close(&solver->space);
     solver->space = larger;
     return TESS_OK;
-}
-
-tess_status tess_solver_solve_many(tess_solver *solver, int k, const void *B, int64_t ldb, void *X,
-                                   int64_t ldx, tess_result *results)
-{
-    if (!solver)
-        return TESS_ERR_ARGUMENT;
-    const int64_t rows = solver->plan->matrix->rows, cols = solver->plan->matrix->cols;
-    if (k < 0 || (k > 0 && !results) || (k > 0 && rows > 0 && (!B || !X)))
-        return tess_fail(solver->ctx, TESS_ERR_ARGUMENT, "%s",
-                         k < 0 ? "tess_solver_solve_many: a negative number of systems"
-                               : "a solver's b, x or result is NULL");
-    if (k > 1 && (ldb < rows || ldx < cols))
-        return tess_fail(solver->ctx, TESS_ERR_ARGUMENT,
-                         "tess_solver_solve_many: %s = %lld is less than %lld %s",
-                         ldb < rows ? "ldb" : "ldx", (long long)(ldb < rows ? ldb : ldx),
-                         (long long)(ldb < rows ? rows : cols), ldb < rows ? "rows" : "columns");
-    const size_t scalar = tess_type_size(solver->plan->matrix->type);
-    if (tess_ranges_overlap((tess_ranges){B, k, rows, ldb, scalar},
-                            (tess_ranges){X, k, cols, ldx, scalar}))
-        return tess_fail(solver->ctx, TESS_ERR_ARGUMENT,
-                         "a solver's b and x overlap: x is written while b is still read, so pass "
-                         "a copy of b");
-    TESS_TRY(tess_plan_follow(solver->plan));
-    if (solver->outer && solver->updates != solver->plan->updates) /* it has copies of the matrix */
-        TESS_TRY(tess_solver_update(solver, NULL));
-    if (solver->outer && solver->outer->many)
-        return k > 0 ? solver->outer->many(solver, k, B, ldb, X, ldx, results) : TESS_OK;
-    for (int j = 0; solver->outer && j < k; j++)
-        TESS_TRY(solver->outer->solve(solver, (const char *)B + (size_t)(j * ldb) * scalar,
-                                      (char *)X + (size_t)(j * ldx) * scalar, &results[j]));
-    if (solver->outer)
-        return TESS_OK;
-    TESS_TRY(tess_solver_set_up(solver));
-    /* A method with cycles solves one system after the other. Its products are a small part of its
-     * time, and each of several systems together would need its own basis. */
-    const int most = solver->cycle > 1 ? 1 : SYSTEMS_TOGETHER;
-    for (int first = 0; first < k; first += most) {
-        const int count = tess_min(k - first, most);
-        TESS_TRY(reserve_systems(solver, count));
-        TESS_TRY(tess_iterate(solver, count, (const char *)B + (size_t)(first * ldb) * scalar, ldb,
-                              (char *)X + (size_t)(first * ldx) * scalar, ldx, results + first));
-        TESS_TRY(tess_pc_given_status(&solver->pc));
-    }
-    return TESS_OK;
-}
-
-tess_status tess_solver_solve(tess_solver *solver, const void *b, void *x, tess_result *result)
-{
-    return tess_solver_solve_many(solver, 1, b, 0, x, 0, result);
-}
-
-tess_status tess_solve(tess_plan *plan, const char *spec, const void *b, void *x,
-                       tess_result *result)
-{
-    tess_solver *solver;
-    TESS_TRY(tess_solver_create(plan, spec, &solver));
-    tess_status status = tess_solver_solve(solver, b, x, result);
-    tess_solver_destroy(solver);
-    if (status == TESS_OK) {
-        result->history = NULL;
-        result->history_count = 0;
-    }
-    return status;
 }

@@ -142,12 +142,49 @@ static void auto_tries_the_rungs_below_the_kept_one(void **state)
     tess_matrix_destroy(A);
 }
 
+/* The history is that of the first system, however many follow it, and lives until the next
+ * solve. */
+static void several_systems_have_the_history_of_the_first(void **state)
+{
+    enum { SYSTEMS = 20 };
+    static const char *const specs[] = {"cg",           "gmres:restart=7",      "auto",
+                                        "cg:inner=f32", "cg:scale=equilibrate", "lsqr"};
+    tess_ctx *ctx = test_ctx(state);
+    static double B[SYSTEMS * N], X[SYSTEMS * N];
+    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
+        problem p = problem_open(ctx, tridiagonal(ctx, -1, 2.2, -1), "cpu");
+        tess_solver *solver;
+        tess_result results[SYSTEMS];
+        double first[1000];
+        memset(X, 0, sizeof X);
+        for (int64_t k = 0; k < SYSTEMS * N; k++)
+            B[k] = k < N ? k == 0 : tess_random_unit(3, (uint64_t)k);
+        assert_int_equal(tess_solver_create(p.plan, specs[i], &solver), TESS_OK);
+        memcpy(p.b, B, N * sizeof *B);
+        const tess_result alone = solve(solver, &p);
+        assert_in_range(alone.history_count, 2, 1000);
+        memcpy(first, alone.history, (size_t)alone.history_count * sizeof *first);
+        tess_solver_destroy(solver);
+        assert_int_equal(tess_solver_create(p.plan, specs[i], &solver), TESS_OK);
+        assert_int_equal(tess_solver_solve_many(solver, SYSTEMS, B, N, X, N, results), TESS_OK);
+        assert_int_equal(results[0].history_count, alone.history_count);
+        assert_memory_equal(results[0].history, first, (size_t)alone.history_count * sizeof *first);
+        for (int j = 1; j < SYSTEMS; j++)
+            if (results[j].history || results[j].history_count != 0)
+                fail_msg("%s: system %d has a history of %d", specs[i], j,
+                         (int)results[j].history_count);
+        tess_solver_destroy(solver);
+        problem_close(&p);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(auto_keeps_the_rung_that_succeeded),
         cmocka_unit_test(auto_climbs_the_ladder_of_the_new_values),
         cmocka_unit_test(auto_tries_the_rungs_below_the_kept_one),
+        cmocka_unit_test(several_systems_have_the_history_of_the_first),
     };
     return cmocka_run_group_tests(tests, test_setup, test_teardown);
 }

@@ -80,6 +80,7 @@ struct tess_solver {
     char about[3072]; /* what tess_solver_describe says after a solve */
     double *history;  /* of system 0 */
     int64_t history_capacity;
+    double *first_history;          /* a copy, where systems after the first have their own */
     int64_t updates;                /* of the plan, when the solver last took its values */
     const struct tess_outer *outer; /* solves by another solver: solve.h; NULL: iterates itself */
     void *outer_state;
