@@ -1,6 +1,5 @@
 /* Solvers of a plan whose parts are in this process: one solver per part, all running at the same
  * time. Whole vectors of the caller's are cut into the parts' rows. */
-#include "plan/tuner.h"
 #include "solve/solve.h"
 
 typedef struct together {
@@ -186,9 +185,7 @@ tess_status tess_solver_solve_parts(tess_solver *solver, const void *const *b, v
                          "%s: auto, scale=, order=, pivot= and inner= take whole vectors: name a "
                          "method and a preconditioner alone",
                          __func__);
-    TESS_TRY(tess_plan_follow(solver->plan));
-    if (solver->updates != solver->plan->updates)
-        TESS_TRY(tess_solver_update(solver, NULL));
+    TESS_TRY(tess_solver_follow(solver));
     return solve_all(
         solver, &(solving){.solver = solver, .t = solver->outer_state, .b_parts = b, .x_parts = x},
         result);

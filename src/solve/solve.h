@@ -31,6 +31,9 @@ void tess_solver_unmake(tess_solver *solver);
 tess_status tess_solver_open(tess_plan *plan, const tess_solve_options *options, tess_solver **out);
 /* Makes the space large enough for `systems` systems. */
 tess_status tess_solver_reserve(tess_solver *solver, int systems);
+/* Takes the values that the plan was given since: all of an outer solver's copies of them, or |A|
+ * where the method needs it. A preconditioner keeps those it was made of. */
+tess_status tess_solver_follow(tess_solver *solver);
 /* Returns |M^-1 e| |A| of the method's factors, also inside outer solvers; 0 without factors. */
 double tess_solver_growth(const tess_solver *solver);
 

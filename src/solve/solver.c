@@ -99,6 +99,13 @@ static const tess_outer *outer_of(const tess_solver *solver)
     return solver->plan->device->backend->each_part ? &tess_outer_parts : NULL;
 }
 
+/* Computes |A|, which methods of least squares compare with. */
+static tess_status find_norm(tess_solver *solver)
+{
+    return solver->options.method->least_squares ? tess_plan_norm(solver->plan, &solver->norm)
+                                                 : TESS_OK;
+}
+
 /* Makes the preconditioner, the lists of steps and the space. tess_solver_unmake frees what a
  * failure leaves. */
 static tess_status make(tess_solver *solver)
@@ -110,12 +117,9 @@ static tess_status make(tess_solver *solver)
         method->size(&solver->options, &vectors, &slots, &solver->cycle);
     TESS_TRY(tess_parts_set_up_pc(solver));
     tess_pc_place(&solver->pc, &vectors, &slots);
-    tess_status status = build(solver);
-    if (method->least_squares) {
-        TESS_TRY(tess_pc_agree(solver->plan, status));
-        status = tess_plan_norm(solver->plan, &solver->norm);
-    }
-    TESS_TRY(status);
+    const tess_status status = build(solver);
+    TESS_TRY(method->least_squares ? tess_pc_agree(solver->plan, status) : status);
+    TESS_TRY(find_norm(solver));
     TESS_TRY(
         TESS_ALLOC(solver->ctx, tess_reals(solver->plan->matrix->type, slots), &solver->slots));
     TESS_TRY(open_space(solver, vectors, slots, 1, &solver->space));
@@ -258,24 +262,43 @@ void tess_solver_set_callback(tess_solver *solver, tess_solve_fn callback, void 
     solver->callback_user = user;
 }
 
+/* The preconditioner, the norm of A and copies on a device follow the plan's present values. */
+static tess_status update_values(tess_solver *solver)
+{
+    solver->about[0] = '\0';
+    TESS_TRY(tess_pc_agree(solver->plan, tess_pc_update_values(solver->plan, &solver->pc)));
+    TESS_TRY(find_norm(solver));
+    if (!solver->space.ops->update_values)
+        return TESS_OK;
+    return tess_pc_agree(solver->plan, solver->space.ops->update_values(&solver->space));
+}
+
 tess_status tess_solver_update(tess_solver *solver, const void *values)
 {
     if (!solver)
         return TESS_ERR_ARGUMENT;
     TESS_TRY(values ? tess_plan_update_values(solver->plan, values)
                     : tess_plan_follow(solver->plan));
-    solver->updates = solver->plan->updates;
+    const int64_t updates = solver->plan->updates;
     if (solver->outer)
-        return solver->outer->update(solver);
-    if (!solver->made)
-        return tess_solver_set_up(solver);
-    solver->about[0] = '\0';
-    TESS_TRY(tess_pc_agree(solver->plan, tess_pc_update_values(solver->plan, &solver->pc)));
-    if (solver->options.method->least_squares)
-        TESS_TRY(tess_plan_norm(solver->plan, &solver->norm));
-    if (!solver->space.ops->update_values)
+        TESS_TRY(solver->outer->update(solver));
+    else
+        TESS_TRY(solver->made ? update_values(solver) : tess_solver_set_up(solver));
+    solver->updates = updates;
+    return TESS_OK;
+}
+
+tess_status tess_solver_follow(tess_solver *solver)
+{
+    TESS_TRY(tess_plan_follow(solver->plan));
+    if (solver->updates == solver->plan->updates)
         return TESS_OK;
-    return tess_pc_agree(solver->plan, solver->space.ops->update_values(&solver->space));
+    if (solver->outer)
+        return tess_solver_update(solver, NULL);
+    if (solver->made)
+        TESS_TRY(find_norm(solver));
+    solver->updates = solver->plan->updates;
+    return TESS_OK;
 }
 
 tess_status tess_solver_reserve(tess_solver *solver, int systems)

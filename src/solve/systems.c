@@ -1,6 +1,5 @@
 /* The calls that solve: one system, or several with the same A. */
 #include "plan/ranges.h"
-#include "plan/tuner.h"
 #include "solve/solve.h"
 
 /* The most systems that share one SpMM. With more, the matrix is a small share of the traffic. */
@@ -62,9 +61,7 @@ tess_status tess_solver_solve_many(tess_solver *solver, int k, const void *B, in
         return tess_fail(solver->ctx, TESS_ERR_ARGUMENT,
                          "a solver's b and x overlap: x is written while b is still read, so pass "
                          "a copy of b");
-    TESS_TRY(tess_plan_follow(solver->plan));
-    if (solver->outer && solver->updates != solver->plan->updates) /* it has copies of the matrix */
-        TESS_TRY(tess_solver_update(solver, NULL));
+    TESS_TRY(tess_solver_follow(solver));
     if (solver->outer && solver->outer->many)
         return k > 0 ? solver->outer->many(solver, k, B, ldb, X, ldx, results) : TESS_OK;
     TESS_TRY(solver->outer ? TESS_OK : tess_solver_set_up(solver));

@@ -178,6 +178,33 @@ static void several_systems_have_the_history_of_the_first(void **state)
     }
 }
 
+/* The plan has new values, of which the solver is not told: A' r is compared with their norm. */
+static void least_squares_are_judged_by_the_present_norm(void **state)
+{
+    static const double factors[] = {1, 1e6, 1e-6};
+    tess_ctx *ctx = test_ctx(state);
+    tess_matrix *A = tridiagonal(ctx, 1, 2, 0.5);
+    for (int64_t k = A->row_offsets[N - 1]; k < A->row_offsets[N]; k++) /* no x reaches b there */
+        ((double *)A->values)[k] = 0;
+    problem p = problem_open(ctx, A, "cpu");
+    double *values = malloc((size_t)tess_matrix_stored(A) * sizeof *values);
+    double normal[3];
+    for (int i = 0; i < 3; i++) {
+        tess_solver *solver;
+        assert_int_equal(tess_plan_update_values(p.plan, A->values), TESS_OK);
+        assert_int_equal(tess_solver_create(p.plan, "lsqr:max=3", &solver), TESS_OK);
+        for (int64_t k = 0; k < tess_matrix_stored(A); k++)
+            values[k] = factors[i] * tess_matrix_value(A, k);
+        assert_int_equal(tess_plan_update_values(p.plan, values), TESS_OK);
+        normal[i] = solve(solver, &p).normal_residual;
+        if (!(fabs(normal[i] - normal[0]) < 1e-6 * normal[0]))
+            fail_msg("A times %g: |A'r| = %g |A||r|, with A %g", factors[i], normal[i], normal[0]);
+        tess_solver_destroy(solver);
+    }
+    free(values);
+    problem_close(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -185,6 +212,7 @@ int main(void)
         cmocka_unit_test(auto_climbs_the_ladder_of_the_new_values),
         cmocka_unit_test(auto_tries_the_rungs_below_the_kept_one),
         cmocka_unit_test(several_systems_have_the_history_of_the_first),
+        cmocka_unit_test(least_squares_are_judged_by_the_present_norm),
     };
     return cmocka_run_group_tests(tests, test_setup, test_teardown);
 }
