@@ -88,10 +88,11 @@ static tess_status cancel(tess_solver *solver, tess_group *g, int64_t position)
 {
     for (int i = 0; i < g->count; i++) {
         tess_system *system = &g->systems[g->active[i]];
-        /* A device may have gone on to the limit before it was told to stop. */
+        /* A device may have gone on to the limit before it was told to stop. x is up to date where
+         * a system has ended, and changes no more. */
         if (system->done && system->reason != TESS_REASON_ITERATION_LIMIT)
             continue;
-        if (solver->options.method->finish && position > 0)
+        if (!system->done && solver->options.method->finish && position > 0)
             TESS_TRY(solver->options.method->finish(solver, g->active[i], position));
         tess_system_end(system, TESS_REASON_CANCELLED, "stopped at iteration %lld, |r|/|b| = %.3g",
                         (long long)system->iteration, tess_relative(system, system->residual));

@@ -184,6 +184,40 @@ static void no_iterations_leave_the_first_x(void **state)
     }
 }
 
+static int stop_at_seven(void *user, int64_t iteration, double residual)
+{
+    (void)user;
+    (void)residual;
+    return iteration >= 7;
+}
+
+/* The callback says stop at the last iteration that is allowed: x is the same as without it. */
+static void a_stop_at_the_limit_changes_no_x(void **state)
+{
+    static const char *const specs[] = {"cg:max=7", "gmres:max=7", "fgmres:max=7",
+                                        "dgmres:restart=8,max=7", "gmres:restart=5,max=7"};
+    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
+        problem p = problem_open(
+            test_ctx(state), problem_matrix(test_ctx(state), 30, 1, true, TESS_F64, 5), "cpu:1");
+        const tess_result limited = solve(&p, specs[i]);
+        double x[30];
+        tess_solver *solver;
+        tess_result stopped;
+        assert_int_equal(limited.reason, TESS_REASON_ITERATION_LIMIT);
+        memcpy(x, p.x, sizeof x);
+        memset(p.x, 0, sizeof x);
+        assert_int_equal(tess_solver_create(p.plan, specs[i], &solver), TESS_OK);
+        tess_solver_set_callback(solver, stop_at_seven, NULL);
+        assert_int_equal(tess_solver_solve(solver, p.b, p.x, &stopped), TESS_OK);
+        assert_int_equal(stopped.reason, TESS_REASON_CANCELLED);
+        if (memcmp(x, p.x, sizeof x) != 0)
+            fail_msg("%s: |b - Ax|/|b| = %g, stopped %g", specs[i], limited.true_residual,
+                     stopped.true_residual);
+        tess_solver_destroy(solver);
+        problem_close(&p);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -192,6 +226,7 @@ int main(void)
         cmocka_unit_test(a_failure_leaves_the_first_x),
         cmocka_unit_test(a_bad_right_hand_side_is_named),
         cmocka_unit_test(no_iterations_leave_the_first_x),
+        cmocka_unit_test(a_stop_at_the_limit_changes_no_x),
     };
     return cmocka_run_group_tests(tests, test_setup, test_teardown);
 }
