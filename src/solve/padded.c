@@ -67,7 +67,7 @@ static tess_status solve(tess_solver *solver, const void *b, void *x, tess_resul
     tess_status status;
     TESS_TRY_CLEAN(extend(solver, b, A->rows, &right));
     TESS_TRY_CLEAN(extend(solver, x, A->cols, &left));
-    tess_solver_set_callback(solver->inner, solver->callback, solver->callback_user);
+    tess_solver_pass_on(solver, solver->inner);
     TESS_TRY_CLEAN(tess_solver_solve(solver->inner, right, left, result));
     if (backend->owns && backend->owns(solver->plan->device, x))
         status = backend->memory_copy_to(solver->plan->device, x, left, bytes);

@@ -123,23 +123,14 @@ typedef struct solving {
     void *const *x_parts;
 } solving;
 
-static int relay(void *user, int64_t iteration, double residual)
-{
-    const tess_solver *solver = user;
-    return solver->callback(solver->callback_user, iteration, residual);
-}
-
 static tess_status solve_one(void *user, int rank, tess_plan *part, int64_t first_row)
 {
     const solving *s = user;
     tess_solver *mine = s->t->solvers[rank];
     const size_t at = (size_t)first_row * tess_type_size(part->matrix->type);
-    /* The caller's callback runs on the caller's thread, which is part 0's. */
-    tess_solver_set_callback(mine, rank == 0 && s->solver->callback ? relay : NULL,
-                             (void *)(uintptr_t)s->solver);
-    mine->options.tol = s->solver->options.tol;
-    mine->options.atol = s->solver->options.atol;
-    mine->options.max = s->solver->options.max;
+    tess_solver_pass_on(s->solver, mine);
+    if (rank > 0) /* the callback runs on the caller's thread, which is part 0's */
+        tess_solver_set_callback(mine, NULL, NULL);
     const void *b = s->b_parts ? s->b_parts[rank] : (const char *)s->b + at;
     void *x = s->x_parts ? s->x_parts[rank] : (char *)s->x + at;
     return tess_solver_solve(mine, b, x, &s->t->results[rank]);

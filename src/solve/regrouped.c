@@ -73,10 +73,9 @@ static tess_status many(tess_solver *solver, int k, const void *B, int64_t ldb, 
     const int64_t rows = plan->matrix->rows;
     void *b = NULL, *x = NULL;
     tess_status status;
-    if (tess_regrouped_of(plan)->in_place) {
-        tess_solver_set_callback(solver->inner, solver->callback, solver->callback_user);
+    tess_solver_pass_on(solver, solver->inner);
+    if (tess_regrouped_of(plan)->in_place)
         return tess_solver_solve_many(solver->inner, k, B, ldb, X, ldx, results);
-    }
     TESS_TRY_CLEAN(tess_regrouped_alloc(plan, B, k, &b));
     TESS_TRY_CLEAN(tess_regrouped_alloc(plan, X, k, &x));
     for (int j = 0; j < k; j++) {
@@ -85,7 +84,6 @@ static tess_status many(tess_solver *solver, int k, const void *B, int64_t ldb, 
         TESS_TRY_CLEAN(
             tess_regrouped_take(plan, vector_at(plan, X, j * ldx), vector_at(plan, x, j * rows)));
     }
-    tess_solver_set_callback(solver->inner, solver->callback, solver->callback_user);
     TESS_TRY_CLEAN(tess_solver_solve_many(solver->inner, k, b, rows, x, rows, results));
     for (int j = 0; j < k; j++)
         TESS_TRY_CLEAN(

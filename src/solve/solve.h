@@ -59,6 +59,10 @@ tess_status tess_operator_take(tess_ctx *ctx, const tess_operator *given, tess_o
 
 /* ---- Solvers around a solver ---- */
 
+/* Gives an inner solver of the same system the callback, the tolerances and the most iterations of
+ * the solver around it, which may have changed since it was opened. */
+void tess_solver_pass_on(const tess_solver *solver, tess_solver *inner);
+
 /* An outer solver solves every system by inner solvers: in rounds, by trying one after the other,
  * or on a matrix of another form. Its vectors are those of tess_solver_solve. */
 typedef struct tess_outer {

@@ -262,6 +262,14 @@ void tess_solver_set_callback(tess_solver *solver, tess_solve_fn callback, void 
     solver->callback_user = user;
 }
 
+void tess_solver_pass_on(const tess_solver *solver, tess_solver *inner)
+{
+    tess_solver_set_callback(inner, solver->callback, solver->callback_user);
+    inner->options.tol = solver->options.tol;
+    inner->options.atol = solver->options.atol;
+    inner->options.max = solver->options.max;
+}
+
 /* The preconditioner, the norm of A and copies on a device follow the plan's present values. */
 static tess_status update_values(tess_solver *solver)
 {

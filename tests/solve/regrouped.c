@@ -171,6 +171,28 @@ static void several_systems_and_new_values(void **state)
 }
 
 /* Both vectors in host memory, both in device memory, or one in each. */
+/* A solver around it may change the tolerances and the most iterations before each solve. */
+static void changed_options_reach_the_inner_solver(void **state)
+{
+    for (int fields = 0; fields < 2; fields++) {
+        hidden_problem h = open_hidden(test_ctx(state), fields);
+        tess_solver *solver;
+        tess_result result;
+        assert_int_equal(tess_solver_create(h.plan, "cg:tol=1e-12", &solver), TESS_OK);
+        solver->options.max = 3;
+        assert_int_equal(tess_solver_solve(solver, h.b, h.x, &result), TESS_OK);
+        assert_int_equal(result.reason, TESS_REASON_ITERATION_LIMIT);
+        assert_int_equal(result.iterations, 3);
+        solver->options.max = 1000;
+        solver->options.tol = 0.1;
+        assert_int_equal(tess_solver_solve(solver, h.b, h.x, &result), TESS_OK);
+        assert_int_equal(result.reason, TESS_REASON_CONVERGED);
+        assert_true(result.true_residual > 1e-4);
+        tess_solver_destroy(solver);
+        close_hidden(&h);
+    }
+}
+
 static void products_take_vectors_of_either_memory(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
@@ -303,6 +325,7 @@ int main(void)
         cmocka_unit_test(methods_solve_in_the_inner_order),
         cmocka_unit_test(attempts_of_auto_are_told),
         cmocka_unit_test(several_systems_and_new_values),
+        cmocka_unit_test(changed_options_reach_the_inner_solver),
         cmocka_unit_test(products_take_vectors_of_either_memory),
         cmocka_unit_test(the_callers_preconditioner_sees_the_callers_numbering),
         cmocka_unit_test(a_preconditioner_alone_takes_the_callers_vectors),
