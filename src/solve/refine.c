@@ -19,7 +19,8 @@ static const double inner_tol = 1e-5;
 typedef struct refinement {
     tess_rounds rounds;
     const double *b;
-    double *x, *r, *product; /* product: of the last check alone */
+    double *x, *r;
+    double *other; /* x before a correction; in the last check A times 3/4 x */
     float *single_r, *d;
     double step;     /* of the correction d in x */
     void *memory[6]; /* the vectors above that are to be freed */
@@ -91,15 +92,14 @@ static void give_back(refinement *f)
     }
 }
 
-/* r = b. */
-static tess_status copy_b(refinement *f)
+static tess_status copy(refinement *f, const double *from, double *to)
 {
     const int64_t n = f->rounds.solver->plan->matrix->rows;
     if (backend_of(f)->memory_convert)
-        return backend_of(f)->memory_convert(f->rounds.solver->plan, n, 1, f->b, TESS_F64, false,
-                                             f->r, TESS_F64);
+        return backend_of(f)->memory_convert(f->rounds.solver->plan, n, 1, from, TESS_F64, false,
+                                             to, TESS_F64);
     if (n > 0)
-        memcpy(f->r, f->b, (size_t)n * sizeof *f->r);
+        memcpy(to, from, (size_t)n * sizeof *to);
     return TESS_OK;
 }
 
@@ -134,11 +134,12 @@ static void add_scaled(void *arg, tess_range range)
         f->x[i] += f->step * (double)f->d[i];
 }
 
-/* x = x + step d. */
+/* x = x + step d; x as it was is kept. */
 static tess_status add_correction(refinement *f, double step)
 {
     tess_plan *plan = f->rounds.solver->plan;
     const int64_t n = plan->matrix->rows;
+    TESS_TRY(copy(f, f->x, f->other));
     if (backend_of(f)->memory_convert)
         return backend_of(f)->memory_convert(plan, n, step, f->d, TESS_F32, true, f->x, TESS_F64);
     f->step = step;
@@ -157,10 +158,10 @@ static void subtract_product(void *arg, tess_range range)
 {
     refinement *f = arg;
     for (int64_t i = range.first; i < range.last; i++)
-        f->r[i] = f->b[i] - f->product[i] / 0.75;
+        f->r[i] = f->b[i] - f->other[i] / 0.75;
 }
 
-/* r = 3/4 x, or r = b - product / (3/4). */
+/* r = 3/4 x, or r = b - other / (3/4). */
 static tess_status fill_r(refinement *f, bool from_x)
 {
     tess_plan *plan = f->rounds.solver->plan;
@@ -171,8 +172,8 @@ static tess_status fill_r(refinement *f, bool from_x)
     }
     if (from_x)
         return backend_of(f)->memory_convert(plan, n, 0.75, f->x, TESS_F64, false, f->r, TESS_F64);
-    TESS_TRY(copy_b(f));
-    return backend_of(f)->memory_convert(plan, n, -1 / 0.75, f->product, TESS_F64, true, f->r,
+    TESS_TRY(copy(f, f->b, f->r));
+    return backend_of(f)->memory_convert(plan, n, -1 / 0.75, f->other, TESS_F64, true, f->r,
                                          TESS_F64);
 }
 
@@ -184,6 +185,7 @@ static tess_status take_vectors(refinement *f)
     tess_device *device = f->rounds.solver->plan->device;
     const size_t bytes = (size_t)f->rounds.solver->plan->matrix->rows * sizeof *b;
     TESS_TRY(take(f, TESS_F64, &f->r));
+    TESS_TRY(take(f, TESS_F64, &f->other));
     TESS_TRY(take(f, TESS_F32, &f->single_r));
     TESS_TRY(take(f, TESS_F32, &f->d));
     if (backend_of(f)->owns && !backend_of(f)->owns(device, b)) {
@@ -211,7 +213,7 @@ static tess_status find_residual(refinement *f)
 {
     double rr = 0;
     const double started = tess_seconds();
-    TESS_TRY(copy_b(f));
+    TESS_TRY(copy(f, f->b, f->r));
     TESS_TRY(tess_spmv_dot(f->rounds.solver->plan, -1, f->x, 1, f->r, NULL, &rr));
     f->rounds.result.seconds_spmv += tess_seconds() - started;
     f->rounds.result.bytes += tess_matrix_spmv_bytes(f->rounds.solver->plan->matrix);
@@ -225,9 +227,8 @@ static tess_status check_residual(refinement *f, bool *same)
 {
     double rr = 0;
     tess_plan *plan = f->rounds.solver->plan;
-    TESS_TRY(take(f, TESS_F64, &f->product));
     TESS_TRY(fill_r(f, true));
-    TESS_TRY(tess_spmv(plan, 1, f->r, 0, f->product));
+    TESS_TRY(tess_spmv(plan, 1, f->r, 0, f->other));
     TESS_TRY(fill_r(f, false));
     TESS_TRY(backend_of(f)->dot(plan, f->r, f->r, &rr));
     *same = sqrt(rr) <= 2 * tess_rounds_threshold(&f->rounds);
@@ -282,8 +283,8 @@ static tess_status refine(refinement *f)
         /* Single precision does not prove that no x solves the system. */
         const tess_reason why =
             inner.reason == TESS_REASON_LEAST_SQUARES ? TESS_REASON_STAGNATED : inner.reason;
-        if (f->rounds.norm > before) { /* x is left no worse than it was */
-            TESS_TRY(add_correction(f, -before));
+        if (!(f->rounds.norm <= before)) { /* x is left as it was: no difference gives it back */
+            TESS_TRY(copy(f, f->other, f->x));
             f->rounds.norm = before;
         }
         if (inner.reason == TESS_REASON_CANCELLED || inner.reason == TESS_REASON_ITERATION_LIMIT)

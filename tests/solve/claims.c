@@ -184,6 +184,27 @@ static void no_iterations_leave_the_first_x(void **state)
     }
 }
 
+/* 1/3 has other digits in single precision, so that the correction of 1e20 makes |r| larger. x gets
+ * its own digits back. */
+static void refinement_takes_back_a_correction_that_is_none(void **state)
+{
+    static const char *const specs[] = {"gmres:inner=f32", "gmres:pc=ilu0,inner=f32"};
+    const double values[] = {1, 1.0 / 3, 0, 1e-20}, b[] = {4.0 / 3, 1};
+    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
+        problem p = open_dense(test_ctx(state), 2, values, b, 1, "cpu:1");
+        tess_result result;
+        p.x[0] = p.x[1] = 1; /* r = (0, 1) */
+        assert_int_equal(tess_solve(p.plan, specs[i], p.b, p.x, &result), TESS_OK);
+        const double residual =
+            hypot(b[0] - p.x[0] - p.x[1] / 3, b[1] - 1e-20 * p.x[1]) / hypot(b[0], b[1]);
+        if (result.reason == TESS_REASON_CONVERGED || p.x[0] != 1 || p.x[1] != 1 ||
+            !(fabs(result.true_residual - residual) < 1e-12))
+            fail_msg("%s: %s, %s; x = (%g, %g), |r|/|b| = %g", specs[i],
+                     tess_reason_name(result.reason), result.text, p.x[0], p.x[1], residual);
+        problem_close(&p);
+    }
+}
+
 static int stop_at_seven(void *user, int64_t iteration, double residual)
 {
     (void)user;
@@ -226,6 +247,7 @@ int main(void)
         cmocka_unit_test(a_failure_leaves_the_first_x),
         cmocka_unit_test(a_bad_right_hand_side_is_named),
         cmocka_unit_test(no_iterations_leave_the_first_x),
+        cmocka_unit_test(refinement_takes_back_a_correction_that_is_none),
         cmocka_unit_test(a_stop_at_the_limit_changes_no_x),
     };
     return cmocka_run_group_tests(tests, test_setup, test_teardown);
