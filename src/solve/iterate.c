@@ -225,29 +225,6 @@ tess_status tess_begin_again(tess_solver *solver, tess_system *system, int j)
     return TESS_OK;
 }
 
-/* Ends a system whose |b|^2 is 0: either b is 0, or the square underflows. */
-static tess_status end_small(tess_solver *solver, tess_system *system, int j, const void *b)
-{
-    const tess_matrix *A = solver->plan->matrix;
-    const tess_backend *backend = solver->plan->device->backend;
-    void *copy;
-    TESS_TRY(tess_vector_to_host(solver->plan, b, &copy));
-    double largest =
-        tess_largest(copy ? copy : b, tess_real_type(A->type), 0, tess_reals(A->type, A->rows));
-    tess_free(solver->ctx, copy);
-    if (backend->sum) /* of several parts */
-        TESS_TRY(backend->sum(solver->plan, &largest, 1));
-    if (largest > 0) {
-        system->residual = largest;
-        tess_system_end(system, TESS_REASON_NOT_FINITE,
-                        "|b|^2 underflows, entries are at most %.3g: scale A and b", largest);
-        return TESS_OK;
-    }
-    system->residual = system->true_residual = 0;
-    tess_system_end(system, TESS_REASON_ZERO_RHS, "the right-hand side is 0, and so is x");
-    return solver->space.ops->run(&solver->space, &solver->zero, &j, 1);
-}
-
 /* Uploads system j; ends it at once where b alone decides. */
 static tess_status begin(tess_solver *solver, tess_system *system, int j, const void *b,
                          const void *x)
@@ -267,12 +244,9 @@ static tess_status begin(tess_solver *solver, tess_system *system, int j, const 
     system->threshold = fmax(solver->options.tol * system->rhs_norm, solver->options.atol);
     if (solver->options.method->begin)
         TESS_TRY(solver->options.method->begin(solver, j));
-    if (!isfinite(system->rhs_norm)) {
-        system->residual = system->rhs_norm;
-        TESS_TRY(tess_system_rhs_fault(system, solver->plan, b));
-    } else if (system->rhs_norm < 1e-140) {
-        TESS_TRY(end_small(solver, system, j, b));
-    }
+    TESS_TRY(tess_system_check_rhs(system, solver->plan, b));
+    if (system->done && system->reason == TESS_REASON_ZERO_RHS)
+        TESS_TRY(space->ops->run(space, &solver->zero, &j, 1));
     if (system->done)
         return j == 0 ? remember(solver, system) : TESS_OK;
     return tess_begin_again(solver, system, j);

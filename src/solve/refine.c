@@ -305,32 +305,28 @@ static tess_status refine(refinement *f)
     return TESS_OK;
 }
 
-/* The solution for the right-hand side 0. */
-static tess_status solve_zero(refinement *f)
+/* x = 0. */
+static tess_status clear_x(refinement *f)
 {
-    tess_system end = {0};
     tess_plan *plan = f->rounds.solver->plan;
     const int64_t n = plan->matrix->rows;
     if (backend_of(f)->memory_convert) {
-        TESS_TRY(backend_of(f)->memory_convert(plan, n, 1, f->b, TESS_F64, false, f->x, TESS_F64));
-        TESS_TRY(backend_of(f)->synchronize(plan->device));
-    } else if (n > 0) {
-        memset(f->x, 0, (size_t)n * sizeof *f->x);
+        TESS_TRY(backend_of(f)->memory_convert(plan, n, 0, f->b, TESS_F64, false, f->x, TESS_F64));
+        return backend_of(f)->synchronize(plan->device);
     }
-    TESS_TRY(tess_history_put(f->rounds.solver, 0, 0));
-    tess_system_end(&end, TESS_REASON_ZERO_RHS, "the right-hand side is 0, and so is x");
-    tess_rounds_end(&f->rounds, &end);
+    if (n > 0)
+        memset(f->x, 0, (size_t)n * sizeof *f->x);
     return TESS_OK;
 }
 
-/* A right-hand side that is not finite, or whose squares overflow. */
-static tess_status refuse_rhs(refinement *f)
+/* Ends a system that b alone decides: with x = 0 where b is 0. */
+static tess_status end_by_rhs(refinement *f, const tess_system *end)
 {
-    tess_system end = {.rhs_norm = f->rounds.rhs_norm};
-    TESS_TRY(tess_system_rhs_fault(&end, f->rounds.solver->plan, f->b));
-    TESS_TRY(tess_history_put(f->rounds.solver, 0, f->rounds.rhs_norm));
-    tess_rounds_end(&f->rounds, &end);
-    return TESS_OK;
+    f->rounds.norm = end->residual;
+    if (end->reason == TESS_REASON_ZERO_RHS)
+        TESS_TRY(clear_x(f));
+    tess_rounds_end(&f->rounds, end);
+    return tess_history_put(f->rounds.solver, 0, end->residual);
 }
 
 static tess_status solve(tess_solver *solver, const void *b, void *x, tess_result *result)
@@ -341,12 +337,9 @@ static tess_status solve(tess_solver *solver, const void *b, void *x, tess_resul
     tess_status status;
     TESS_TRY_CLEAN(take_vectors(&f));
     TESS_TRY_CLEAN(find_rhs_norm(&f));
-    if (!isfinite(f.rounds.rhs_norm))
-        TESS_TRY_CLEAN(refuse_rhs(&f));
-    else if (f.rounds.rhs_norm == 0)
-        TESS_TRY_CLEAN(solve_zero(&f));
-    else
-        TESS_TRY_CLEAN(refine(&f));
+    tess_system end = {.rhs_norm = f.rounds.rhs_norm};
+    TESS_TRY_CLEAN(tess_system_check_rhs(&end, solver->plan, f.b));
+    TESS_TRY_CLEAN(end.done ? end_by_rhs(&f, &end) : refine(&f));
     if (f.x != x)
         TESS_TRY_CLEAN(device->backend->memory_copy_from(
             device, x, f.x, (size_t)solver->plan->matrix->rows * sizeof *f.x));

@@ -192,6 +192,28 @@ tess_status tess_residual_wide(tess_plan *plan, const void *b, const void *x, vo
     return TESS_OK;
 }
 
+/* Ends a system whose |b|^2 is 0 or nearly so: b is 0, or squares underflow. */
+static tess_status end_small(tess_system *system, tess_plan *plan, const void *b)
+{
+    const tess_matrix *A = plan->matrix;
+    void *copy;
+    TESS_TRY(tess_vector_to_host(plan, b, &copy));
+    double largest =
+        tess_largest(copy ? copy : b, tess_real_type(A->type), 0, tess_reals(A->type, A->rows));
+    tess_free(plan->ctx, copy);
+    if (tess_plan_is_part(plan))
+        TESS_TRY(plan->device->backend->sum(plan, &largest, 1));
+    system->residual = largest;
+    if (largest > 0) {
+        tess_system_end(system, TESS_REASON_NOT_FINITE,
+                        "|b|^2 underflows, entries are at most %.3g: scale A and b", largest);
+        return TESS_OK;
+    }
+    system->true_residual = 0;
+    tess_system_end(system, TESS_REASON_ZERO_RHS, "the right-hand side is 0, and so is x");
+    return TESS_OK;
+}
+
 tess_status tess_system_rhs_fault(tess_system *system, const tess_plan *plan, const void *b)
 {
     const tess_matrix *A = plan->matrix;
@@ -217,6 +239,16 @@ tess_status tess_system_rhs_fault(tess_system *system, const tess_plan *plan, co
                         "scale A and b, or use auto",
                         largest);
     return TESS_OK;
+}
+
+tess_status tess_system_check_rhs(tess_system *system, tess_plan *plan, const void *b)
+{
+    if (system->rhs_norm >= 1e-140 && isfinite(system->rhs_norm))
+        return TESS_OK;
+    if (isfinite(system->rhs_norm))
+        return end_small(system, plan, b);
+    system->residual = system->rhs_norm;
+    return tess_system_rhs_fault(system, plan, b);
 }
 
 tess_status tess_residual_settle(tess_solver *solver, int system, double *norm)

@@ -15,7 +15,7 @@ bool tess_rounds_solved(const tess_rounds *f)
 double tess_rounds_relative(const tess_rounds *f)
 {
     const double norm = tess_rounds_solved(f) ? f->norm : f->norm + f->rounding;
-    return f->rhs_norm == 0 ? 0 : isfinite(f->rhs_norm) ? norm / f->rhs_norm : f->rhs_norm;
+    return f->rhs_norm == 0 ? norm : isfinite(f->rhs_norm) ? norm / f->rhs_norm : f->rhs_norm;
 }
 
 void tess_rounds_set(tess_rounds *f, tess_residual residual)

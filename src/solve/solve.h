@@ -117,6 +117,9 @@ tess_status tess_residual_settle(tess_solver *solver, int system, double *norm);
 /* Ends a system whose |b| is not finite: says which entry of b it is, or that their squares
  * overflow. */
 tess_status tess_system_rhs_fault(tess_system *system, const tess_plan *plan, const void *b);
+/* Ends a system where b alone decides: with TESS_REASON_ZERO_RHS, or as its |b|, whose square was
+ * computed in double, says nothing. system->residual is then what stands for |r|. */
+tess_status tess_system_check_rhs(tess_system *system, tess_plan *plan, const void *b);
 /* Returns the root of the sum of squares, which may be beyond the range of double. */
 double tess_norm_wide(const void *v, tess_type scalar, int64_t scalars);
 

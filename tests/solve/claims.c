@@ -184,6 +184,21 @@ static void no_iterations_leave_the_first_x(void **state)
     }
 }
 
+/* The squares of b underflow. Refinement says so, as the methods do: b is not 0. */
+static void a_small_right_hand_side_is_not_zero(void **state)
+{
+    static const char *const specs[] = {"cg", "cg:inner=f32", "gmres:inner=f32"};
+    const double values[] = {4, 1, 1, 3}, b[] = {1e-170, 2e-170};
+    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
+        problem p = open_dense(test_ctx(state), 2, values, b, 1, "cpu:1");
+        const tess_result result = solve(&p, specs[i]);
+        if (result.reason != TESS_REASON_NOT_FINITE || !strstr(result.text, "underflows"))
+            fail_msg("%s: %s, %s; x = (%g, %g)", specs[i], tess_reason_name(result.reason),
+                     result.text, p.x[0], p.x[1]);
+        problem_close(&p);
+    }
+}
+
 /* 1/3 has other digits in single precision, so that the correction of 1e20 makes |r| larger. x gets
  * its own digits back. */
 static void refinement_takes_back_a_correction_that_is_none(void **state)
@@ -247,6 +262,7 @@ int main(void)
         cmocka_unit_test(a_failure_leaves_the_first_x),
         cmocka_unit_test(a_bad_right_hand_side_is_named),
         cmocka_unit_test(no_iterations_leave_the_first_x),
+        cmocka_unit_test(a_small_right_hand_side_is_not_zero),
         cmocka_unit_test(refinement_takes_back_a_correction_that_is_none),
         cmocka_unit_test(a_stop_at_the_limit_changes_no_x),
     };
