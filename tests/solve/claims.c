@@ -220,6 +220,25 @@ static void refinement_takes_back_a_correction_that_is_none(void **state)
     }
 }
 
+/* A b = 0: no x of the Krylov space reduces |r|, and the history does not say so either. */
+static void a_krylov_space_that_reduces_nothing_is_a_breakdown(void **state)
+{
+    static const char *const specs[] = {"gmres", "fgmres", "dgmres"};
+    const double values[] = {0, 1, 0, 0, 0, 0, 0, 0, 1}, b[] = {1, 0, 0};
+    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
+        problem p = open_dense(test_ctx(state), 3, values, b, 1, "cpu:1");
+        tess_solver *solver;
+        tess_result result;
+        assert_int_equal(tess_solver_create(p.plan, specs[i], &solver), TESS_OK);
+        assert_int_equal(tess_solver_solve(solver, p.b, p.x, &result), TESS_OK);
+        if (result.reason != TESS_REASON_BREAKDOWN || result.true_residual != 1 ||
+            result.residual != 1 || result.history_count != 2 || result.history[1] != 1)
+            fail_msg("%s: %s, %s", specs[i], tess_reason_name(result.reason), result.text);
+        tess_solver_destroy(solver);
+        problem_close(&p);
+    }
+}
+
 static int stop_at_seven(void *user, int64_t iteration, double residual)
 {
     (void)user;
@@ -264,6 +283,7 @@ int main(void)
         cmocka_unit_test(no_iterations_leave_the_first_x),
         cmocka_unit_test(a_small_right_hand_side_is_not_zero),
         cmocka_unit_test(refinement_takes_back_a_correction_that_is_none),
+        cmocka_unit_test(a_krylov_space_that_reduces_nothing_is_a_breakdown),
         cmocka_unit_test(a_stop_at_the_limit_changes_no_x),
     };
     return cmocka_run_group_tests(tests, test_setup, test_teardown);

@@ -94,7 +94,7 @@ static tess_status mend(tess_solver *solver, int system, int64_t position)
 }
 
 /* Rotates column j of H into the triangle: by the old rotations, then by a new one that makes h_n
- * zero. */
+ * zero. A column of zeros leaves |r| as it is. */
 static void rotate(gmres_state *state, int64_t m, int64_t j, const double *h, double norm)
 {
     double *column = state->R + j * (m + 1);
@@ -105,8 +105,8 @@ static void rotate(gmres_state *state, int64_t m, int64_t j, const double *h, do
         column[i + 1] = state->cosine[i] * high - state->sine[i] * low;
     }
     const double length = hypot(column[j], norm);
-    state->cosine[j] = length > 0 ? column[j] / length : 1;
-    state->sine[j] = length > 0 ? norm / length : 0;
+    state->cosine[j] = length > 0 ? column[j] / length : 0;
+    state->sine[j] = length > 0 ? norm / length : 1;
     column[j] = length;
     state->g[j + 1] = -state->sine[j] * state->g[j];
     state->g[j] *= state->cosine[j];

@@ -30,8 +30,8 @@ void tess_gmres_rotate_complex(gmres_state *state, int64_t m, int64_t j, const d
     }
     const double length = hypot(hypot(column[j].re, column[j].im), norm);
     cosine[j] = length > 0 ? (tess_complex){column[j].re / length, column[j].im / length}
-                           : (tess_complex){1, 0};
-    state->sine[j] = length > 0 ? norm / length : 0;
+                           : (tess_complex){0, 0};
+    state->sine[j] = length > 0 ? norm / length : 1; /* a column of zeros leaves |r| as it is */
     column[j] = (tess_complex){length, 0};
     state->g[j + 1] = -state->sine[j] * state->g[j];
 }
