@@ -205,6 +205,37 @@ static void least_squares_are_judged_by_the_present_norm(void **state)
     problem_close(&p);
 }
 
+/* Complete factors of a definite matrix, of one that is not symmetric, of one that is not definite,
+ * of a singular one, and again of the first. */
+static void complete_factors_follow_any_values(void **state)
+{
+    static const double kinds[][3] = {
+        {-0.1, 1, -0.1}, {0.9, 1, -0.1}, {2, 1, 2}, {0, 0, 0}, {-0.1, 1, -0.1}};
+    tess_ctx *ctx = test_ctx(state);
+    if (tess_direct_available(ctx, false) != TESS_OK || tess_direct_available(ctx, true) != TESS_OK)
+        skip();
+    problem p = problem_open(ctx, tridiagonal(ctx, -0.1, 1, -0.1), "cpu");
+    tess_solver *solver;
+    assert_int_equal(tess_solver_create(p.plan, "direct", &solver), TESS_OK);
+    for (int i = 0; i < 5; i++) {
+        const bool singular = kinds[i][1] == 0;
+        tess_matrix *A = tridiagonal(ctx, kinds[i][0], kinds[i][1], kinds[i][2]);
+        double *values = calloc((size_t)tess_matrix_stored(p.A), sizeof *values);
+        for (int64_t k = 0; !singular && k < tess_matrix_stored(p.A); k++)
+            values[k] = tess_matrix_value(A, k);
+        assert_int_equal(tess_solver_update(solver, values), singular ? TESS_ERR_MATRIX : TESS_OK);
+        const tess_result result = solve(solver, &p);
+        if ((result.reason == TESS_REASON_CONVERGED) == singular || result.iterations > 3)
+            fail_msg("kind %d: %s, %s", i, tess_reason_name(result.reason), result.text);
+        for (int64_t k = 0; k < N; k++)
+            assert_true(isfinite(p.x[k]));
+        free(values);
+        tess_matrix_destroy(A);
+    }
+    tess_solver_destroy(solver);
+    problem_close(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -213,6 +244,7 @@ int main(void)
         cmocka_unit_test(auto_tries_the_rungs_below_the_kept_one),
         cmocka_unit_test(several_systems_have_the_history_of_the_first),
         cmocka_unit_test(least_squares_are_judged_by_the_present_norm),
+        cmocka_unit_test(complete_factors_follow_any_values),
     };
     return cmocka_run_group_tests(tests, test_setup, test_teardown);
 }

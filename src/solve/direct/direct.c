@@ -186,7 +186,7 @@ int64_t tess_direct_rows(const tess_direct *direct)
 
 double tess_direct_bytes(const tess_direct *direct)
 {
-    return direct->library->bytes(direct->state);
+    return direct->state ? direct->library->bytes(direct->state) : 0;
 }
 
 const char *tess_direct_library_name(const tess_direct *direct)
