@@ -257,6 +257,47 @@ static void what_needs_entries_is_refused(void **state)
     problem_close(&p);
 }
 
+/* A system of least squares: the last row of A is 0, and b is not 0 there. |A| of an operator is
+ * not known. What is taken for it is at most |A| and not much less, so that the end is the same. */
+static void least_squares_of_an_operator_are_judged_by_its_products(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    tess_matrix *matrix = problem_matrix(ctx, 15, 2, false, TESS_F64, 9);
+    const int64_t last = matrix->block_rows - 1;
+    for (int64_t k = 4 * matrix->row_offsets[last]; k < 4 * matrix->row_offsets[last + 1]; k++)
+        ((double *)matrix->values)[k] = 0;
+    problem p = problem_open(ctx, matrix, "cpu");
+    quarter q = quarter_open(ctx, &p);
+    caller c = caller_of(&p, p.plan), m = caller_of(&p, q.plan);
+    const tess_operator A = operator_of(p.A, apply_matrix, &c),
+                        M = operator_of(p.A, apply_matrix, &m);
+    tess_plan *ours;
+    assert_int_equal(tess_plan_from_operator(ctx, p.device, &A, &ours), TESS_OK);
+    for (int i = 0; i < 4; i++) {
+        static const char *const specs[] = {"lsqr", "lsqr:max=2"};
+        tess_result results[2];
+        for (int j = 0; j < 2; j++) {
+            tess_solver *solver;
+            memset(p.x, 0, (size_t)p.A->rows * sizeof *p.x);
+            assert_int_equal(tess_solver_create_with(j ? ours : p.plan, specs[i % 2],
+                                                     i < 2 ? NULL : &M, &solver),
+                             TESS_OK);
+            assert_int_equal(tess_solver_solve(solver, p.b, p.x, &results[j]), TESS_OK);
+            tess_solver_destroy(solver);
+        }
+        const double ratio = results[1].normal_residual / results[0].normal_residual;
+        if (results[0].reason != results[1].reason ||
+            results[0].reason !=
+                (i % 2 ? TESS_REASON_ITERATION_LIMIT : TESS_REASON_LEAST_SQUARES) ||
+            (i % 2 && !(ratio >= 1 && ratio < 10)))
+            fail_msg("%d: %s; the operator: %s, %g |A||r| instead of %g", i, results[0].text,
+                     results[1].text, results[1].normal_residual, results[0].normal_residual);
+    }
+    tess_plan_destroy(ours);
+    quarter_close(&q);
+    problem_close(&p);
+}
+
 /* Creates and uses all that a caller's operator and preconditioner need. */
 static tess_status whole_life(tess_ctx *ctx, const problem *p, const tess_operator *A,
                               const tess_operator *M, double *x)
@@ -306,6 +347,7 @@ int main(void)
         cmocka_unit_test(products_of_the_callers_operator_take_alpha_and_beta),
         cmocka_unit_test(a_failing_call_ends_the_solve_with_its_status),
         cmocka_unit_test(what_needs_entries_is_refused),
+        cmocka_unit_test(least_squares_of_an_operator_are_judged_by_its_products),
         cmocka_unit_test(allocation_failures_leave_nothing),
     };
     return cmocka_run_group_tests(tests, test_setup, test_teardown);

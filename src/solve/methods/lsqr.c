@@ -33,8 +33,18 @@ enum {
     RHS,    /* |b|^2 */
     LIMIT,  /* the largest power of 2 not above 1 / rounding^2 */
     MARGIN, /* positive while A^T r is not small */
+    LENGTH, /* |A^T u|^2, where A has no entries */
     SLOTS
 };
+
+/* Appends q = A^T u. Where A has no entries its norm is not known, and |q| says how large it is at
+ * least. */
+static void build_transpose(const tess_solver *solver, tess_steps *s)
+{
+    tess_step_apply_transpose(s, U, Q);
+    if (solver->plan->device->backend->matrix_free)
+        tess_step_dot(s, LENGTH, Q, Q);
+}
 
 /* Appends a norm from its square, and the norm's inverse. */
 static void build_norm(tess_steps *s, int norm)
@@ -60,7 +70,7 @@ static void build_start(tess_solver *solver)
     tess_step_scalar(s, TESS_OP_DIV, UNIT, BETA, BETA);
     build_norm(s, BETA);
     build_unit(s, U);
-    tess_step_apply_transpose(s, U, Q);
+    build_transpose(solver, s);
     tess_step_copy(s, V, tess_pc_append_transpose(&solver->pc, s, Q, Z));
     tess_step_dot(s, ALPHA, V, V);
     build_norm(s, ALPHA);
@@ -113,7 +123,7 @@ static void build(tess_solver *solver)
     tess_step_dot(s, BETA, U, U);
     build_norm(s, BETA);
     build_unit(s, U);
-    tess_step_apply_transpose(s, U, Q);
+    build_transpose(solver, s);
     const int z = tess_pc_append_transpose(&solver->pc, s, Q, Z);
     tess_step_sum(s, V, 1, TESS_ONE, z, -1, BETA, V);
     tess_step_dot(s, ALPHA, V, V);
@@ -129,6 +139,8 @@ static void check(tess_solver *solver, tess_system *system, int64_t position)
 {
     const double *slots = solver->slots;
     const double least = tess_least_rounding(solver->plan->matrix->type);
+    if (solver->plan->device->backend->matrix_free)
+        solver->norm = fmax(system->iteration > 0 ? solver->norm : 0, sqrt(slots[LENGTH]));
     if (system->residual <= system->threshold)
         return;
     if (position < 0)

@@ -65,7 +65,8 @@ struct tess_solver {
     tess_steps check;    /* the same with other roundings */
     tess_steps rhs;      /* RR = |b|^2 */
     tess_steps normal;   /* RR = |b - A x|^2, then |A^T (b - A x)|^2: least squares */
-    double norm;         /* |A|, the root of the sum of squares: least squares */
+    double norm;         /* |A|, the root of the sum of squares: least squares. Of an A without
+                            entries the method finds the least that it may be */
     tess_steps zero;     /* x = 0, for a b that is 0 */
     tess_steps *loop;    /* cycle lists: iteration i is loop[i % cycle] */
     int64_t cycle;
