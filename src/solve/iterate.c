@@ -160,6 +160,8 @@ static tess_status confirm_least(tess_solver *solver, tess_system *system, int j
 {
     const double before = system->normal;
     TESS_TRY(true_normal(solver, system, j));
+    if (system->true_residual <= slack * system->threshold)
+        return confirm(solver, system, j, again);
     if (tess_is_least(solver->plan->matrix->type, system->normal,
                       tess_relative(system, system->true_residual), system->normal <= 0.5 * before))
         tess_system_least(system, system->true_residual, system->normal, system->iteration);
@@ -234,6 +236,7 @@ static tess_status begin(tess_solver *solver, tess_system *system, int j, const 
                             .residual = HUGE_VAL,
                             .start_residual = HUGE_VAL,
                             .normal = HUGE_VAL,
+                            .best_normal = HUGE_VAL,
                             .scale = 1,
                             .drift = 1};
     TESS_TRY(space->ops->upload(space, TESS_V_X, j, x));

@@ -158,6 +158,74 @@ static void a_small_gradient_is_no_proof_that_nothing_solves_it(void **state)
     tess_device_close(device);
 }
 
+/* |r| is the smallest within some hundred iterations, but for its last digits. A' r falls for
+ * thousands more, as the singular values of A go down to 1e-5. */
+static void lsqr_goes_on_while_the_gradient_falls(void **state)
+{
+    enum { ROWS = 200, COLS = 100 };
+    static int64_t rows[ROWS * COLS], cols[ROWS * COLS];
+    static double values[ROWS * COLS], b[ROWS], x[COLS];
+    tess_ctx *ctx = test_ctx(state);
+    double u[ROWS], v[COLS], uu = 0, vv = 0;
+    for (int i = 0; i < ROWS; i++) {
+        u[i] = tess_random_unit(1, (uint64_t)i);
+        b[i] = tess_random_unit(3, (uint64_t)i);
+        uu += u[i] * u[i];
+    }
+    for (int j = 0; j < COLS; j++) {
+        v[j] = tess_random_unit(2, (uint64_t)j);
+        vv += v[j] * v[j];
+    }
+    for (int k = 0; k < ROWS * COLS; k++) { /* a diagonal matrix between two reflections */
+        rows[k] = k / COLS;
+        cols[k] = k % COLS;
+        for (int l = 0; l < COLS; l++)
+            values[k] += pow(1e5, -(double)l / (COLS - 1)) *
+                         ((rows[k] == l) - 2 * u[rows[k]] * u[l] / uu) *
+                         ((cols[k] == l) - 2 * v[cols[k]] * v[l] / vv);
+    }
+    tess_matrix *A;
+    tess_plan *plan;
+    tess_result result;
+    tess_device *device = test_device(ctx, "cpu:1");
+    assert_int_equal(
+        tess_matrix_from_coo(ctx, TESS_F64, ROWS, COLS, ROWS * COLS, rows, cols, values, &A),
+        TESS_OK);
+    assert_int_equal(tess_plan_create(ctx, A, device, NULL, &plan), TESS_OK);
+    assert_int_equal(tess_solve(plan, "lsqr:max=20000", b, x, &result), TESS_OK);
+    if (result.reason != TESS_REASON_LEAST_SQUARES || !(result.normal_residual < 1e-11))
+        fail_msg("%s, %s: %g", tess_reason_name(result.reason), result.text,
+                 result.normal_residual);
+    tess_plan_destroy(plan);
+    tess_device_close(device);
+    tess_matrix_destroy(A);
+}
+
+/* tol=0: where b - A x is 0, the system is solved. */
+static void a_residual_of_zero_is_convergence(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    const int64_t rows[] = {0, 0, 1, 1}, cols[] = {0, 1, 0, 1};
+    int solved = 0;
+    for (uint64_t seed = 0; seed < 40; seed++) {
+        double values[4], b[2] = {0, 0}, x[2] = {0, 0};
+        for (uint64_t k = 0; k < 4; k++) {
+            values[k] = (k % 3 == 0 ? 3 : 0) + tess_random_unit(seed, k);
+            b[rows[k]] += values[k];
+        }
+        problem p = problem_open(
+            ctx, problem_from_entries(ctx, 2, 4, rows, cols, TESS_F64, values, 1, TESS_F64),
+            "cpu:1");
+        tess_result result;
+        assert_int_equal(tess_solve(p.plan, "lsqr:tol=0", b, x, &result), TESS_OK);
+        if (result.reason == TESS_REASON_LEAST_SQUARES && strstr(result.text, "|b - Ax|/|b| = 0 "))
+            fail_msg("seed %d: %s", (int)seed, result.text);
+        solved += result.reason == TESS_REASON_CONVERGED;
+        problem_close(&p);
+    }
+    assert_true(solved > 0);
+}
+
 static void other_methods_refuse_what_is_not_square(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
@@ -281,6 +349,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rectangular_systems_have_the_least_residual),
         cmocka_unit_test(a_small_gradient_is_no_proof_that_nothing_solves_it),
+        cmocka_unit_test(lsqr_goes_on_while_the_gradient_falls),
+        cmocka_unit_test(a_residual_of_zero_is_convergence),
         cmocka_unit_test(other_methods_refuse_what_is_not_square),
         cmocka_unit_test(a_rectangular_solver_is_used_again),
         cmocka_unit_test(indefinite_systems_are_solved_by_minres),

@@ -143,6 +143,11 @@ static void check(tess_solver *solver, tess_system *system, int64_t position)
         solver->norm = fmax(system->iteration > 0 ? solver->norm : 0, sqrt(slots[LENGTH]));
     if (system->residual <= system->threshold)
         return;
+    /* |r| may be the smallest there is, but for its last digits, long before x is the best. */
+    if (slots[NORMAL] < 0.998 * system->best_normal) {
+        system->best_normal = slots[NORMAL];
+        system->best_at = system->iteration;
+    }
     if (position < 0)
         system->least = slots[ALPHA] == 0;
     else

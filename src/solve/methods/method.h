@@ -41,8 +41,9 @@ typedef struct tess_system {
     double scale;               /* left: from |M^-1 r| to |r|; else 1 */
     double drift;               /* true |r| over the recurrence's when last compared; >= 1 */
     double start_residual;      /* |r| of the initial guess */
-    double best;                /* the smallest |r| and */
-    int64_t best_at;            /* its iteration */
+    double best;                /* the smallest |r| */
+    double best_normal;         /* lsqr: the smallest |A^T r|^2 */
+    int64_t best_at;            /* the last iteration at which one of them became smaller */
     double true_residual;       /* |b - A x| when last computed; infinity before that */
     double largest_gain;        /* bicgstab, idr: the largest |A y| / |y| so far */
     int64_t started;            /* the iteration after which the recurrence began */
