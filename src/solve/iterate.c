@@ -53,7 +53,9 @@ static tess_status find_norm(tess_solver *solver, const tess_steps *steps, int j
 
 /* Computes |b - A x|. Where x is so large that rounding decides its size, a second computation with
  * other roundings finds another size. Then extended precision decides or, where A is not on the
- * host, the larger of the two. Afterwards the recurrence cannot go on, only start again. */
+ * host, the larger of the two. Extended precision may also find that the first was too large, so
+ * the second is computed whether the first is within the tolerance or not. Afterwards the
+ * recurrence cannot go on, only start again. */
 static tess_status true_residual(tess_solver *solver, int j, double *norm)
 {
     double first, second;
