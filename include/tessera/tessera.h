@@ -630,8 +630,8 @@ TESS_API tess_status tess_plan_create(tess_ctx *ctx, const tess_matrix *A, tess_
 TESS_API void tess_plan_destroy(tess_plan *plan);
 
 /* y = alpha A x + beta y. Vectors are arrays of the matrix's type: x of cols scalars, y of rows
- * scalars, without padding. x and y must not overlap: only equal addresses are refused. beta = 0
- * never reads y. Without entries y becomes beta y. */
+ * scalars, without padding. x and y that overlap are refused. beta = 0 never reads y. Without
+ * entries y becomes beta y. */
 TESS_API tess_status tess_spmv(tess_plan *plan, double alpha, const void *x, double beta, void *y);
 /* y = alpha A^T x + beta y: x of rows, y of cols scalars. */
 TESS_API tess_status tess_spmv_transpose(tess_plan *plan, double alpha, const void *x, double beta,
