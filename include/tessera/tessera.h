@@ -686,7 +686,7 @@ TESS_API tess_status tess_spmm_complex(tess_plan *plan, int k, tess_block_order 
  *
  * A plan with half storage compares each block with its mirror. Zeros of both signs are equal, and
  * so are any two NaN. When the new values are not symmetric, the plan stores the whole matrix from
- * then on, or fails with TESS_ERR_MATRIX if half storage was asked for. */
+ * then on, also where half storage was asked for: tess_plan_get_info says so. */
 TESS_API tess_status tess_plan_update_values(tess_plan *plan, const void *values);
 /* What was chosen, and why, with numbers. The text is valid until the plan is destroyed or used
  * again. */

@@ -67,9 +67,10 @@ static inline double tess_plan_random(const tess_plan *plan, uint64_t seed, int6
     return tess_random_unit(seed, (uint64_t)(plan->first_row + row));
 }
 
-/* Gives the plan the format, kernel and parameters of the plan that does its work. */
+/* Gives the plan the format, kernel, parameters and note of the plan that does its work. */
 static inline void tess_plan_name_as(tess_plan *plan, const tess_plan *worker)
 {
+    memcpy(plan->note, worker->note, sizeof plan->note);
     memcpy(plan->format, worker->format, sizeof plan->format);
     memcpy(plan->kernel, worker->kernel, sizeof plan->kernel);
     memcpy(plan->params, worker->params, sizeof plan->params);
@@ -346,6 +347,9 @@ void tess_candidates_free(tess_ctx *ctx, tess_candidates *list);
 /* Calls prepare_ahead for candidates that are about to be prepared one by one. */
 void tess_candidates_ahead(tess_device *device, const tess_matrix *A, const tess_candidate *items,
                            int64_t count);
+
+/* Notes in a plan which kernel failed, and why, so that the plan's own took its place. */
+void tess_plan_note(tess_plan *plan, const char *kernel, const char *reason);
 
 /* Fills x with numbers in -1..1, always the same. Not with zeros: multiplying zeros takes less
  * power, so a GPU runs faster. */

@@ -1,4 +1,4 @@
-/* What a product reads, writes and computes, and lists of candidates for it. */
+/* Products: what they read, write and compute; their candidates, and notes of those that failed. */
 #include "backend/backend.h"
 
 tess_status tess_candidates_add(tess_ctx *ctx, tess_candidates *list,
@@ -20,6 +20,13 @@ void tess_candidates_ahead(tess_device *device, const tess_matrix *A, const tess
 {
     if (device->backend->prepare_ahead && count > 1)
         device->backend->prepare_ahead(device, A, items, count);
+}
+
+void tess_plan_note(tess_plan *plan, const char *kernel, const char *reason)
+{
+    snprintf(plan->note, sizeof plan->note, "%s failed (%.180s), and %s took its place", kernel,
+             reason, plan->kernel);
+    tess_log(plan->ctx, "plan: %s", plan->note);
 }
 
 void tess_random_vector(void *x, int64_t count, tess_type type)

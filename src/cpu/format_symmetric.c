@@ -22,16 +22,20 @@ static tess_status candidates(tess_device *device, const tess_matrix *A,
 static tess_status update_values(tess_plan *plan, const void *values)
 {
     tess_cpu_plan *state = plan->state;
+    char former[sizeof plan->kernel];
+    const tess_kept_error kept = tess_error_keep(plan->ctx);
     (void)values; /* half->whole has them */
     tess_status status = tess_cpu_half_update_values(state->half);
     if (status != TESS_ERR_MATRIX)
         return status;
-    tess_log(plan->ctx, "%s: stored whole from now on", tess_ctx_error(plan->ctx));
     tess_cpu_half_destroy(state->half);
     state->half = NULL;
     state->format = &tess_cpu_format_bsr;
+    memcpy(former, plan->kernel, sizeof former);
     snprintf(plan->format, sizeof plan->format, "%s", state->format->name);
     snprintf(plan->kernel, sizeof plan->kernel, "%s", state->kernels[TESS_CPU_BSR_SPMV]->name);
+    tess_plan_note(plan, former, tess_ctx_error(plan->ctx));
+    tess_error_restore(plan->ctx, &kept);
     return TESS_OK;
 }
 

@@ -158,6 +158,7 @@ static tess_status update_values(tess_plan *plan, const void *values)
     tess_status status = refill(p, values, false, p->own, &p->new_own);
     TESS_THEN(refill(p, values, true, p->outside, &p->new_outside));
     TESS_TRY(agree(plan, status));
+    tess_plan_name_as(plan, p->own);
     return tess_form_update(p);
 }
 

@@ -272,7 +272,9 @@ static tess_status update_one(void *user, int rank)
 
 static tess_status update_values(tess_plan *plan, const void *values)
 {
-    return run(plan, update_one, &(product){.values = values});
+    TESS_TRY(run(plan, update_one, &(product){.values = values}));
+    tess_plan_name_as(plan, state_of(plan)->plan[0]);
+    return TESS_OK;
 }
 
 static void explain(tess_plan *plan)

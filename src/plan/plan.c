@@ -137,14 +137,15 @@ static tess_status fall_back(tess_plan *plan, const void *values)
 {
     static const tess_plan_options guess = {.effort = TESS_EFFORT_ESTIMATE};
     tess_plan *other;
+    const tess_kept_error refusal = tess_error_keep(plan->ctx);
     TESS_TRY(tess_plan_prepare(plan->ctx, plan->matrix, plan->device, &guess, false, &other));
     tess_status status = plan->device->backend->update_values(other, values);
     if (status == TESS_OK) {
         exchange(plan, other);
         plan->updates = other->updates;
         plan->stream = other->stream;
-        tess_log(plan->ctx, "plan: kernel=%s does not take the new values, now %s", other->kernel,
-                 plan->kernel);
+        tess_plan_note(plan, other->kernel, refusal.text);
+        plan->ctx->error[0] = '\0';
     }
     tess_plan_destroy(other);
     return status;
@@ -152,12 +153,19 @@ static tess_status fall_back(tess_plan *plan, const void *values)
 
 static tess_status update_values(tess_plan *plan, const void *values)
 {
+    char former[sizeof plan->kernel];
+    memcpy(former, plan->kernel, sizeof former);
     tess_status status = plan->device->backend->update_values(plan, values);
     /* A device with streams has no format that new values can break. */
     if (status != TESS_OK && status != TESS_ERR_MEMORY && plan->search &&
         !plan->device->backend->set_stream)
         status = fall_back(plan, values);
     TESS_TRY(status);
+    if (strcmp(former, plan->kernel) != 0) { /* which the search did not choose */
+        tess_search_free(plan->ctx, plan->search);
+        plan->search = NULL;
+        tess_plan_price(plan);
+    }
     plan->values = values;
     plan->version = plan->matrix->version;
     plan->updates++;
@@ -241,6 +249,8 @@ static tess_status perform_in_turn(tess_plan *plan, const tess_product_call *cal
     tess_status status = call->run(plan, call);
     if (status == TESS_ERR_DEVICE && !plan->proven && plan->search && plan->search->open)
         status = fall_back_product(plan, call, status);
+    if (status == TESS_OK && plan->inner && !plan->proven) /* its kernel may have failed */
+        tess_regrouped_describe(plan);
     plan->proven = plan->proven || status == TESS_OK;
     return status;
 }

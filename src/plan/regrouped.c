@@ -175,16 +175,6 @@ cleanup:
     return status;
 }
 
-/* The bytes that are kept beside A. */
-static double memory_of(const tess_matrix *A, const tess_regrouped *r, const tess_plan *inner)
-{
-    const double value = (double)tess_type_size(A->type), rows = (double)A->rows;
-    const tess_matrix *B = r->matrix;
-    return inner->memory + value * (double)tess_matrix_stored(B) + 4 * (double)B->blocks +
-           8 * (double)(B->block_rows + 1) +
-           (tess_regrouped_pass_bytes(A, r) > 0 ? 8 + 2 * value : 8) * rows;
-}
-
 /* The inner plan, and the plan around it, which takes over r. */
 static tess_status wrap(tess_ctx *ctx, const tess_matrix *A, const tess_plan_options *options,
                         tess_regrouped *r, tess_plan **out)
@@ -199,7 +189,6 @@ static tess_status wrap(tess_ctx *ctx, const tess_matrix *A, const tess_plan_opt
     TESS_TRY_CLEAN(fuse(r, inner));
     TESS_TRY_CLEAN(reserve(ctx, A, r));
     TESS_TRY_CLEAN(TESS_ALLOC(ctx, 1, &plan));
-    const double passes = tess_regrouped_pass_bytes(A, r);
     *plan = (tess_plan){.ctx = ctx,
                         .device = &r->device,
                         .matrix = A,
@@ -208,15 +197,9 @@ static tess_status wrap(tess_ctx *ctx, const tess_matrix *A, const tess_plan_opt
                         .version = A->version,
                         .state = r,
                         .inner = inner,
-                        .named = inner->named,
-                        .one_vector = inner->one_vector,
-                        .moves = inner->moves > 0 ? inner->moves + passes : 0,
-                        .memory = memory_of(A, r, inner)};
-    memcpy(plan->format, inner->format, sizeof plan->format);
-    memcpy(plan->kernel, inner->kernel, sizeof plan->kernel);
-    memcpy(plan->params, inner->params, sizeof plan->params);
+                        .named = inner->named};
+    tess_regrouped_describe(plan);
     tess_word_open(&plan->turn);
-    r->pass_seconds = tess_regrouped_pass_seconds(A, r, inner->moves);
     *out = plan;
     return TESS_OK;
 cleanup:

@@ -64,6 +64,9 @@ double tess_regrouped_pass_bytes(const tess_matrix *A, const tess_regrouped *r);
  * know it. */
 double tess_regrouped_pass_seconds(const tess_matrix *A, const tess_regrouped *r,
                                    double product_bytes);
+/* Gives the plan the names of its inner plan, and sets what a product moves and what the plan
+ * keeps: where it is made, and where the inner plan's kernel or the passes have changed. */
+void tess_regrouped_describe(tess_plan *plan);
 /* Whether a candidate for B is expected to need no passes. */
 bool tess_regrouped_fuses(const tess_regrouped *r, const tess_candidate *c);
 /* The chosen trial of a search for B's plan, or one that is faster because it needs no passes.

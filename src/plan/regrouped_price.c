@@ -31,6 +31,27 @@ double tess_regrouped_pass_seconds(const tess_matrix *A, const tess_regrouped *r
     return model && bytes > 0 ? 2 * tess_model_seconds(model, &load, false) : 0;
 }
 
+/* The bytes that are kept beside A. */
+static double memory_of(const tess_matrix *A, const tess_regrouped *r, const tess_plan *inner)
+{
+    const double value = (double)tess_type_size(A->type), rows = (double)A->rows;
+    const tess_matrix *B = r->matrix;
+    return inner->memory + value * (double)tess_matrix_stored(B) + 4 * (double)B->blocks +
+           8 * (double)(B->block_rows + 1) +
+           (tess_regrouped_pass_bytes(A, r) > 0 ? 8 + 2 * value : 8) * rows;
+}
+
+void tess_regrouped_describe(tess_plan *plan)
+{
+    tess_regrouped *r = tess_regrouped_of(plan);
+    const tess_plan *inner = plan->inner;
+    tess_plan_name_as(plan, inner);
+    plan->one_vector = inner->one_vector;
+    plan->moves = inner->moves > 0 ? inner->moves + tess_regrouped_pass_bytes(plan->matrix, r) : 0;
+    plan->memory = memory_of(plan->matrix, r, inner);
+    r->pass_seconds = tess_regrouped_pass_seconds(plan->matrix, r, inner->moves);
+}
+
 /* ---- The kernel ---- */
 
 bool tess_regrouped_fuses(const tess_regrouped *r, const tess_candidate *c)

@@ -182,10 +182,11 @@ static tess_status multiply_by_fields(tess_plan *plan, const tess_product_call *
 /* The product has run with passes, and will from now on. */
 static void take_passes(tess_plan *plan, tess_operation operation)
 {
-    bool *fused = tess_regrouped_of(plan)->fused;
-    const bool moves_more = fused[0] && operation == TESS_OPERATION_NONE && plan->moves > 0;
-    fused[operation != TESS_OPERATION_NONE] = false;
-    plan->moves += moves_more ? tess_regrouped_bytes(plan) : 0;
+    bool *fused = &tess_regrouped_of(plan)->fused[operation != TESS_OPERATION_NONE];
+    if (*fused) {
+        *fused = false;
+        tess_regrouped_describe(plan);
+    }
 }
 
 typedef tess_status (*vector_product)(tess_plan *plan, double alpha, const void *x, double beta,
@@ -293,6 +294,7 @@ static tess_status update_values(tess_plan *plan, const void *values)
     TESS_TRY_CLEAN(
         tess_regroup_values(A, copy ? copy : values, r->source[0], r->source[1], r->matrix));
     TESS_TRY_CLEAN(tess_plan_update_values(plan->inner, r->matrix->values));
+    tess_regrouped_describe(plan);
 cleanup:
     tess_free(plan->ctx, copy);
     return status;

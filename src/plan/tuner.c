@@ -60,13 +60,6 @@ void tess_trial_refuse(tess_trial *trial, const char *reason)
     snprintf(trial->note, sizeof trial->note, "%.*s", (int)sizeof trial->note - 1, reason);
 }
 
-void tess_plan_note(tess_plan *plan, const char *kernel, const char *reason)
-{
-    snprintf(plan->note, sizeof plan->note, "%s failed (%.180s), and %s took its place", kernel,
-             reason, plan->kernel);
-    tess_log(plan->ctx, "plan: %s", plan->note);
-}
-
 static void refuse(tess_arena *a, int64_t trial)
 {
     tess_trial *t = &a->search->trials[trial];

@@ -53,9 +53,8 @@ tess_status tess_plan_search(tess_ctx *ctx, const tess_matrix *A, tess_device *d
 void tess_plan_price(tess_plan *plan);
 /* The plan as the candidate it was, priced: bytes and predicted stay 0 where nothing is known. */
 tess_candidate tess_plan_priced(tess_plan *plan);
-/* Marks a trial as refused, and notes in the plan that takes its place what failed and why. */
+/* Marks a trial as refused. The plan that takes its place gets a note (tess_plan_note). */
 void tess_trial_refuse(tess_trial *trial, const char *reason);
-void tess_plan_note(tess_plan *plan, const char *kernel, const char *reason);
 /* Takes the matrix's values again where they were changed in place since the plan took them. Every
  * product does so. A plan that was given other values keeps those. */
 tess_status tess_plan_follow(tess_plan *plan);

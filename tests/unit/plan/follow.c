@@ -86,11 +86,38 @@ static void a_builders_update_reaches_plans_and_solvers(void **state)
     tess_device_close(device);
 }
 
+/* Values that are not symmetric are stored whole: the plan of several parts says so. */
+static void a_plan_of_parts_names_the_kernel_that_runs(void **state)
+{
+    static const tess_plan_options half = {.effort = TESS_EFFORT_ESTIMATE, .format = "symmetric"};
+    tess_ctx *ctx = test_ctx(state);
+    tess_device *device = test_device(ctx, "cpu:1,1");
+    tess_matrix *A;
+    tess_plan *plan;
+    tess_plan_info info;
+    test_ok(ctx, tess_matrix_generate(ctx, "stencil7:n=6,b=2", &A, NULL));
+    test_ok(ctx, tess_plan_create(ctx, A, device, &half, &plan));
+    test_ok(ctx, tess_plan_get_info(plan, sizeof info, &info));
+    assert_string_equal(info.format, "symmetric");
+    assert_string_equal(info.note, "");
+    double *values = test_vector(tess_matrix_stored(A), TESS_F64, 1);
+    test_ok(ctx, tess_plan_update_values(plan, values));
+    test_ok(ctx, tess_plan_get_info(plan, sizeof info, &info));
+    assert_string_equal(info.format, "bsr");
+    assert_memory_equal(info.kernel, "bsr_spmv", 8);
+    assert_non_null(strstr(info.note, "symmetric: a("));
+    tess_plan_destroy(plan);
+    tess_matrix_destroy(A);
+    tess_device_close(device);
+    free(values);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plans_follow_their_matrix_in_every_format),
         cmocka_unit_test(a_builders_update_reaches_plans_and_solvers),
+        cmocka_unit_test(a_plan_of_parts_names_the_kernel_that_runs),
     };
     return cmocka_run_group_tests(tests, test_setup, test_teardown);
 }

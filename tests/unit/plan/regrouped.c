@@ -283,6 +283,57 @@ static void new_values_are_in_the_callers_order(void **state)
     tess_device_close(device);
 }
 
+/* Checks that what is said of the plan is what a plan with this kernel says. */
+static void expect_said(tess_plan *plan, const tess_matrix *A, const char *kernel, const char *why)
+{
+    const tess_plan_options named = {.format = "bsr", .kernel = kernel};
+    const tess_plan *worker = plan->inner ? plan->inner : plan;
+    tess_plan *other;
+    tess_plan_info info, inner, expected;
+    test_ok(A->ctx, tess_plan_create(A->ctx, worker->matrix, worker->device, &named, &other));
+    test_ok(A->ctx, tess_plan_get_info(plan, sizeof info, &info));
+    test_ok(A->ctx, tess_plan_get_info(worker, sizeof inner, &inner));
+    test_ok(A->ctx, tess_plan_get_info(other, sizeof expected, &expected));
+    const char *text = tess_plan_explain(plan);
+    if (strcmp(info.format, "bsr") != 0 || strcmp(info.kernel, kernel) != 0 ||
+        info.moves != expected.moves + info.permuted_bytes || inner.memory != expected.memory ||
+        info.memory < inner.memory || !strstr(info.note, why) || !strstr(text, why) ||
+        strstr(text, "* symmetric"))
+        fail_msg("%s %s moves %g and keeps %g, not %g and %g; note '%s'; %s", info.format,
+                 info.kernel, info.moves, info.memory, expected.moves, expected.memory, info.note,
+                 text);
+    assert_string_equal(tess_ctx_error(A->ctx), "");
+    tess_plan_destroy(other);
+}
+
+/* Values that are not symmetric are stored whole from then on, by another kernel. */
+static void what_is_said_follows_the_kernel(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    tess_device *device = test_device(ctx, "cpu:2");
+    tess_matrix *G;
+    test_ok(ctx, tess_matrix_generate(ctx, "gen:stencil27:n=6,b=3", &G, NULL));
+    int64_t *perm = by_fields(G->rows, 3);
+    tess_matrix *hidden = hide(ctx, G, perm);
+    for (int turn = 0; turn < 2; turn++) {
+        const tess_matrix *A = turn ? hidden : G;
+        const tess_plan_options half = {.effort = TESS_EFFORT_ESTIMATE,
+                                        .format = "symmetric",
+                                        .regroup = turn ? TESS_REGROUP_ON : TESS_REGROUP_OFF};
+        tess_plan *plan;
+        test_ok(ctx, tess_plan_create(ctx, A, device, &half, &plan));
+        assert_string_equal(plan->format, "symmetric");
+        double *values = test_vector(tess_matrix_stored(A), TESS_F64, 5);
+        test_ok(ctx, tess_plan_update_values(plan, values));
+        expect_said(plan, A, (turn ? plan->inner : plan)->kernel, "symmetric: a(");
+        tess_plan_destroy(plan);
+        free(values);
+    }
+    free(perm);
+    tess_matrix_destroy(hidden), tess_matrix_destroy(G);
+    tess_device_close(device);
+}
+
 static void failing_allocations_leave_nothing_behind(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
@@ -325,6 +376,7 @@ int main(void)
         cmocka_unit_test(blocked_matrices_are_regrouped_too),
         cmocka_unit_test(natural_blocks_stay_where_they_are),
         cmocka_unit_test(new_values_are_in_the_callers_order),
+        cmocka_unit_test(what_is_said_follows_the_kernel),
         cmocka_unit_test(failing_allocations_leave_nothing_behind),
     };
     return cmocka_run_group_tests(tests, test_setup, test_teardown);
