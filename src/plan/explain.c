@@ -77,7 +77,7 @@ static void add_search(tess_plan *plan, const tess_search *search)
     const tess_trial *winner = &search->trials[search->chosen], *first = &search->trials[0];
     int64_t payback = tess_search_payback(search);
     if (search->effort == TESS_EFFORT_ESTIMATE) {
-        const tess_model *model = plan->device->performance;
+        const tess_model *model = (plan->inner ? plan->inner : plan)->device->performance;
         const bool known = winner->candidate.predicted > 0 && model;
         ADD(plan, "chosen  %s%s%s\n",
             known ? "by the model" : "as the backend's first guess: the model does not know it",

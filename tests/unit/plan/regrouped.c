@@ -323,6 +323,8 @@ static void what_is_said_follows_the_kernel(void **state)
         tess_plan *plan;
         test_ok(ctx, tess_plan_create(ctx, A, device, &half, &plan));
         assert_string_equal(plan->format, "symmetric");
+        if (!strstr(tess_plan_explain(plan), "chosen  by the model"))
+            fail_msg("%s", tess_plan_explain(plan));
         double *values = test_vector(tess_matrix_stored(A), TESS_F64, 5);
         test_ok(ctx, tess_plan_update_values(plan, values));
         expect_said(plan, A, (turn ? plan->inner : plan)->kernel, "symmetric: a(");
