@@ -14,6 +14,12 @@ double tess_sigmoid_value(const tess_sigmoid *s, double x)
     return s->nu / (1 + exp(-(log2(x) - s->mu) / s->sigma));
 }
 
+double tess_sigmoid_turn(const tess_sigmoid *s)
+{
+    double slope = s->sigma * log(2);
+    return slope < 1 ? exp2(s->mu + s->sigma * log(1 / slope - 1)) : 0;
+}
+
 void tess_sigmoid_slopes(const tess_sigmoid *s, double x, double slopes[3])
 {
     /* log B = log nu - log(1 + e^-u), u = (log2 x - mu) / sigma */

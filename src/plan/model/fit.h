@@ -15,6 +15,10 @@ typedef struct tess_sigmoid {
 
 double tess_sigmoid_value(const tess_sigmoid *s, double x);
 
+/* The size below which B falls faster than x, so that x / B would grow towards smaller sizes; 0:
+ * there is none. */
+double tess_sigmoid_turn(const tess_sigmoid *s);
+
 /* d log B / d (mu, log sigma, log nu), which the fit uses: sigma and nu then stay positive, and
  * errors count relative to the value. */
 void tess_sigmoid_slopes(const tess_sigmoid *s, double x, double slopes[3]);

@@ -142,16 +142,13 @@ static double beyond_calibrated(const tess_model *model, double size)
     return most > 0 && size > most ? size / most : 1;
 }
 
-/* Seconds by one curve. Towards small sizes the sigmoid falls faster than the bytes from some size
- * on, and the time would grow again. Below that size the time stays constant: the time of
- * starting. */
+/* Seconds by one curve. Below the sigmoid's turn the time stays constant: the time of starting. */
 static double over(const tess_model *model, const tess_model_curve *curve,
                    const tess_model_load *load, bool best)
 {
     const tess_sigmoid *s = best ? &curve->best : &curve->average;
     double bytes = bytes_as_measured(curve, load) + curve->row_bytes * load->block_rows;
-    double slope = s->sigma * log(2);
-    double turn = slope < 1 ? exp2(s->mu + s->sigma * log(1 / slope - 1)) : 0;
+    double turn = tess_sigmoid_turn(s);
     /* For a GPU's product from memory the caller adds the time of starting. */
     bool starts = curve->cached || !model->gpu;
     double size = bytes > turn || !starts ? bytes : turn;

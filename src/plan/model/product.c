@@ -181,10 +181,11 @@ tess_link tess_model_link(const tess_model *model, const tess_predict_options *o
     return link;
 }
 
-/* T_idc of eq. 11 for `bytes` bytes. */
+/* T_idc of eq. 11 for `bytes` bytes: fewer bytes never take longer. */
 static double transfer_seconds(const tess_link *link, double bytes)
 {
-    return bytes / tess_sigmoid_value(&link->transfer, bytes);
+    const double size = fmax(bytes, tess_sigmoid_turn(&link->transfer));
+    return size / tess_sigmoid_value(&link->transfer, size);
 }
 
 /* Eq. 11's communication: T_idc and four synchronisations. */

@@ -244,6 +244,24 @@ static void rows_of_some_lengths_take_longer(void **state)
     tess_model_destroy(model);
 }
 
+/* The default link is slow for small messages, but no message takes longer than a larger one. */
+static void smaller_transfers_take_no_longer(void **state)
+{
+    tess_model *model = example(state);
+    const tess_link link = tess_model_link(model, &(tess_predict_options){0});
+    double before = 0;
+    for (double rows = 1; rows < 1e9; rows *= 3) {
+        const tess_model_problem p = problem_of(rows);
+        tess_predicted_solve solve;
+        assert_true(tess_model_solve(model, &p, &link, 4, &solve));
+        if (!(solve.direct >= before) || !(solve.through_host >= solve.direct))
+            fail_msg("%g rows: %g s, by the host %g, fewer rows %g", rows, solve.direct,
+                     solve.through_host, before);
+        before = solve.direct;
+    }
+    tess_model_destroy(model);
+}
+
 static void an_iteration_in_one_launch_has_a_curve_of_its_own(void **state)
 {
     tess_model *model = example(state);
@@ -308,6 +326,7 @@ int main(void)
         cmocka_unit_test(what_stays_in_the_cache_goes_by_what_was_measured),
         cmocka_unit_test(a_gpus_cache_keeps_nothing_of_more_than_itself),
         cmocka_unit_test(rows_of_some_lengths_take_longer),
+        cmocka_unit_test(smaller_transfers_take_no_longer),
         cmocka_unit_test(an_iteration_in_one_launch_has_a_curve_of_its_own),
         cmocka_unit_test(passes_depend_on_where_the_matrix_comes_from),
     };
