@@ -33,7 +33,7 @@ tess_status tess_calibration_cube(tess_calibration *c, int points, int b, int n,
 
 /* The blocks of a band's row: as many as long rows of real matrices have. Bands are measured only
  * where there is room for enough rows. */
-enum { TESS_CALIBRATION_BAND = 81 };
+enum { TESS_CALIBRATION_BAND = (int)TESS_LENGTH_MOST };
 
 /* Whether no earlier candidate is of the same class. */
 bool tess_first_of_class(const tess_candidates *list, int64_t at);

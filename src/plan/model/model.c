@@ -155,7 +155,10 @@ static double over(const tess_model *model, const tess_model_curve *curve,
     double speed = curve->cached ? tess_sigmoid_value(s, size) : speed_from_memory(model, s, size);
     /* `waits` compares with a large matrix, and only curves from memory are of large ones. */
     double waits = load->waits > 0 && !curve->cached ? load->waits : 1;
-    double steps = load->length * waits * (curve->cached ? 1 : beyond_calibrated(model, size));
+    /* A CPU's rows do not run side by side. There steps are what a fit to rows of some lengths left
+     * to them, and mean nothing of longer ones. */
+    double length = model->gpu ? load->length : tess_min(load->length, TESS_LENGTH_MOST);
+    double steps = length * waits * (curve->cached ? 1 : beyond_calibrated(model, size));
     return (size / speed + curve->step_seconds * steps) *
            tess_model_factor(&curve->lengths, load->length) *
            tess_model_factor(&curve->sizes, load->bytes);

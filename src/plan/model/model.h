@@ -132,6 +132,8 @@ tess_status tess_model_add_extra(tess_model *model, const tess_model_extra *extr
 /* The largest product of a calibration moves this many times the cache, so that with half storage
  * it still comes from memory. */
 #define TESS_CACHE_MOST 10.0
+/* The blocks of a calibration's longest rows. */
+#define TESS_LENGTH_MOST 81.0
 /* KEPT and GONE of a GPU's L2, in terms of cache_bytes, which are three fifths of it: shares are
  * measured up to KEPT times, and nothing stays from GONE times on. */
 #define TESS_L2_KEPT (1.4 / 1.1)

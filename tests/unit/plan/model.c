@@ -244,6 +244,25 @@ static void rows_of_some_lengths_take_longer(void **state)
     tess_model_destroy(model);
 }
 
+/* Steps of a CPU are a part of its fit. One row of ten million was expected to take seconds. */
+static void steps_of_a_cpu_end_with_the_calibrated_rows(void **state)
+{
+    tess_model *model = example(state);
+    tess_model_problem p = problem_of(1e6);
+    model->curves[1].step_seconds = 1e-6;
+    for (int gpu = 0; gpu < 2; gpu++) {
+        double seconds[3];
+        model->gpu = gpu;
+        for (int i = 0; i < 3; i++) {
+            p.block_rows = i == 0 ? p.blocks / 27 : i == 1 ? p.blocks / TESS_LENGTH_MOST : 1;
+            seconds[i] = tess_model_spmv(model, &p, 1, false);
+        }
+        assert_true(fabs(seconds[1] - seconds[0] - 54e-6) < 1e-12);
+        assert_true(gpu ? seconds[2] > 1 : seconds[2] == seconds[1]);
+    }
+    tess_model_destroy(model);
+}
+
 /* The default link is slow for small messages, but no message takes longer than a larger one. */
 static void smaller_transfers_take_no_longer(void **state)
 {
@@ -326,6 +345,7 @@ int main(void)
         cmocka_unit_test(what_stays_in_the_cache_goes_by_what_was_measured),
         cmocka_unit_test(a_gpus_cache_keeps_nothing_of_more_than_itself),
         cmocka_unit_test(rows_of_some_lengths_take_longer),
+        cmocka_unit_test(steps_of_a_cpu_end_with_the_calibrated_rows),
         cmocka_unit_test(smaller_transfers_take_no_longer),
         cmocka_unit_test(an_iteration_in_one_launch_has_a_curve_of_its_own),
         cmocka_unit_test(passes_depend_on_where_the_matrix_comes_from),
