@@ -631,7 +631,9 @@ TESS_API void tess_plan_destroy(tess_plan *plan);
 
 /* y = alpha A x + beta y. Vectors are arrays of the matrix's type: x of cols scalars, y of rows
  * scalars, without padding. x and y that overlap are refused. beta = 0 never reads y. Without
- * entries y becomes beta y. */
+ * entries y becomes beta y. Where a format stores zeros beside A's entries (fbcsr, half storage
+ * with rows in lanes), they are multiplied like entries: an infinity in x may reach rows without an
+ * entry in its column. */
 TESS_API tess_status tess_spmv(tess_plan *plan, double alpha, const void *x, double beta, void *y);
 /* y = alpha A^T x + beta y: x of rows, y of cols scalars. */
 TESS_API tess_status tess_spmv_transpose(tess_plan *plan, double alpha, const void *x, double beta,

@@ -7,7 +7,8 @@
  *
  * Rows i .. i+lanes-1 are a group. A slot holds the blocks (i+l, j+l), one per lane l. They are
  * neighbours on a diagonal; all of them exist where successive rows have the same pattern, as on
- * grids. Missing blocks are zeros. `columns` has j; j+l may be beyond the matrix.
+ * grids. Missing blocks are zeros, which are multiplied like any other: an infinity in x reaches
+ * all rows of its slots. `columns` has j; j+l may be beyond the matrix.
  *
  * Scalar (p, q) of a block is number e = q*b + p. The first `half` of the b*b scalars are in
  * values[0], the others in values[1], so that a product reads two streams:

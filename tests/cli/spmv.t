@@ -172,6 +172,18 @@ Rows that overflow, or that meet NaN or an infinity in A or x, are right when th
   $ tessera bench over.mtx --device cpu:1 --few --seconds 0.01 --json | grep -oE '"outcome": "(wrong|good)"' | uniq
   "outcome": "good"
 
+Some formats store zeros beside A's entries, and multiply them too.
+
+  $ awk 'BEGIN { print "%%MatrixMarket matrix coordinate real general\n64 16 79"; for (i = 1; i <= 64; i++) for (j = 1; j <= (i == 32 ? 16 : 1); j++) print i, j, (i == 32 ? "1.7e308" : 1) }' >row.mtx
+  $ awk 'BEGIN { print "%%MatrixMarket matrix coordinate real general\n64 64 96"; for (i = 1; i < 64; i += 2) print i " " i " 1\n" i " " i + 1 " 2\n" i + 1 " " i " 3" }' >corners.mtx
+  $ tessera spmv row.mtx --device cpu:1 --block 1 --out x.npy >/dev/null
+  $ for format in bsr 'fbcsr --params shapes=2x2@0.5'; do tessera spmv corners.mtx --x x.npy --device cpu:1 --block 1 --format $format | grep -A 2 '^result'; done
+  result   correct: largest error 0 of |A||x| (rounding allows 1.8e-15)
+           1 of y's rows are NaN or infinite, as A and x make them
+  result   correct: largest error 0 of |A||x| (rounding allows 1.8e-15)
+           2 of y's rows are NaN or infinite, as A and x make them
+           1 of them by zeros that the format stores beside A's entries
+
 JSON has no NaN, and names of files may be any bytes.
 
   $ name=$(printf 'b\377\303\244.tess'); tessera convert meet.mtx "$name" --json | head -n 2

@@ -88,6 +88,9 @@ static int print_result(cli_app *app, const spmv_args *args, const spmv_run *r)
     if (v->not_finite > 0)
         printf("         %s of y's rows are NaN or infinite%s\n", text_count(v->not_finite, a),
                v->good ? ", as A and x make them" : "");
+    if (v->by_zeros > 0)
+        printf("         %s of them by zeros that the format stores beside A's entries\n",
+               text_count(v->by_zeros, a));
     return EXIT_DONE;
 }
 

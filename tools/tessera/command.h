@@ -294,6 +294,7 @@ typedef struct verdict {
     double bound;       /* allowed by rounding: 2 (n + 2) eps, n the longest row in scalars */
     int64_t row;        /* the row of the largest error; -1: all rows agree exactly */
     int64_t not_finite; /* rows of y that are NaN or infinite */
+    int64_t by_zeros;   /* of these, by zeros that the format stores: the reference's are finite */
     bool good;
 } verdict;
 int verify_spmv(cli_app *app, const tess_matrix *A, const void *x, const void *y, verdict *out);
