@@ -51,6 +51,15 @@ A search is remembered, shown and forgotten.
   $ TESSERA_WISDOM=w.json tessera tune --show
   0 classes known, kept in w.json
 
+A matrix with hardly any entries has no blockings to compare.
+
+  $ printf '%%%%MatrixMarket matrix coordinate real general\n1000 1000 3\n3 4 1\n500 7 1\n900 2 1\n' >few.mtx
+  $ tessera tune few.mtx --device cpu:1 --block auto --effort estimate | head -n 1
+  matrix   1 000 x 1 000, 3 non-zeros, f64
+  $ tessera tune few.mtx --device cpu:1 --block auto --effort estimate --json | grep -E '"(block_height|blockings)"'
+    "block_height": 1,
+    "blockings": []
+
 What holds something else is not used and not replaced.
 
   $ echo '{' > damaged.json

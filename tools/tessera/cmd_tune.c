@@ -125,9 +125,9 @@ static tess_status search(tuning *t, tess_matrix *input, bool choose_blocks)
     if (status != TESS_OK)
         return status;
     terminal_catch_interrupts(t->app); /* the search keeps its best */
-    if (choose_blocks && view_of(input).blocks > 0) {
+    if (choose_blocks && view_of(input).blocks > 0)
         status = try_blockings(t, input);
-    } else {
+    if (status == TESS_OK && !t->plan) { /* no blocking was asked for, or is worth a search */
         status = tess_plan_create(t->app->ctx, input, t->device, &t->options, &t->plan);
         t->A = input;
     }
