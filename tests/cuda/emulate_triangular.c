@@ -1,5 +1,6 @@
 /* The kernels of triangular preconditioners in the emulator, on awkward patterns: any thread order
  * gives the same bits, and those are the solution. */
+#include <math.h>
 #include <string.h>
 
 #include "emu/emulator.h"
@@ -114,36 +115,53 @@ static void check(const test_triangular *v, const tess_staged *staged, int64_t w
     }
 }
 
-static void check_shape(tess_ctx *ctx, const test_triangular *v, test_shape shape,
-                        const tess_pc_ops *kind, int schedule, uint64_t seed)
-{
-    const int64_t size = v->block <= 3 ? 150 : v->block <= 8 ? 60 : v->block <= 40 ? 20 : 3;
-    tess_matrix *A =
-        test_shape_matrix(ctx, shape, size, v->block, kind->symmetric, v->vector_type, seed);
+/* A matrix of a shape with a preconditioner. */
+typedef struct factored {
+    tess_matrix *A;
+    tess_device *device;
     tess_plan *plan;
     tess_pc pc;
+} factored;
+
+static void factor(tess_ctx *ctx, const test_triangular *v, test_shape shape,
+                   const tess_pc_ops *kind, int schedule, uint64_t seed, factored *f)
+{
+    const int64_t size = v->block <= 3 ? 150 : v->block <= 8 ? 60 : v->block <= 40 ? 20 : 3;
     const tess_plan_options quick = {.effort = TESS_EFFORT_ESTIMATE};
     const tess_pc_options options = {.ops = kind,
                                      .single = tess_real_type(v->type) == TESS_F32,
                                      .schedule = schedule,
                                      .transpose = true,
                                      .omega = 1};
-    tess_device *device = test_device(ctx, "cpu");
-    assert_int_equal(tess_plan_create(ctx, A, device, &quick, &plan), TESS_OK);
-    if (tess_pc_set_up(plan, &options, &pc) != TESS_OK)
+    f->A = test_shape_matrix(ctx, shape, size, v->block, kind->symmetric, v->vector_type, seed);
+    f->device = test_device(ctx, "cpu");
+    assert_int_equal(tess_plan_create(ctx, f->A, f->device, &quick, &f->plan), TESS_OK);
+    if (tess_pc_set_up(f->plan, &options, &f->pc) != TESS_OK)
         fail_msg("%s", tess_ctx_error(ctx));
+}
+
+static void free_factored(factored *f)
+{
+    tess_pc_tear_down(&f->pc);
+    tess_plan_destroy(f->plan);
+    tess_device_close(f->device);
+    tess_matrix_destroy(f->A);
+}
+
+static void check_shape(tess_ctx *ctx, const test_triangular *v, test_shape shape,
+                        const tess_pc_ops *kind, int schedule, uint64_t seed)
+{
+    factored f;
+    factor(ctx, v, shape, kind, schedule, seed, &f);
     const int64_t wides[] = {0, 40 * v->block, INT64_MAX};
     for (int w = 0; w < 3; w++) {
         char what[256];
         snprintf(what, sizeof what, "%s, %s, %s, %s, launches by %lld", v->name,
                  test_shape_name(shape), kind->name, tess_pc_schedule_names[schedule],
                  (long long)wides[w]);
-        check(v, tess_pc_staged(&pc), wides[w], seed, what);
+        check(v, tess_pc_staged(&f.pc), wides[w], seed, what);
     }
-    tess_pc_tear_down(&pc);
-    tess_plan_destroy(plan);
-    tess_device_close(device);
-    tess_matrix_destroy(A);
+    free_factored(&f);
 }
 
 static void triangular_kernels_agree_with_a_solve_row_by_row(void **state)
@@ -169,10 +187,53 @@ static void triangular_kernels_agree_with_a_solve_row_by_row(void **state)
     assert_true(ran >= count / EMU_STEP);
 }
 
+/* In r the rows of the first stage, which is a launch of its own, are NaNs with all bits set. The
+ * stages after it share a launch and wait for them. */
+static void check_ones(tess_ctx *ctx, const test_triangular *v)
+{
+    factored f;
+    factor(ctx, v, TEST_SHAPE_RANDOM, &tess_pc_ilu0, TESS_PC_COLOURS, 7, &f);
+    const tess_staged *staged = tess_pc_staged(&f.pc);
+    const size_t size = tess_type_size(v->vector_type), block = (size_t)v->block * size;
+    const int64_t first = staged->stages.offsets[1];
+    tess_triangle_tuning tuning = v->tuning;
+    tuning.wide = first * v->block;
+    copy down = make_copy(staged, &staged->plain, false, &tuning);
+    copy up = make_copy(staged, &staged->plain, true, &tuning);
+    assert_true(down.triangle->segments > 1 && !down.triangle->segment[0].waiting &&
+                down.triangle->segment[1].waiting);
+    char *r = test_vector(scalars_of(staged), v->vector_type, 3);
+    char *z = calloc((size_t)scalars_of(staged), size);
+    for (int64_t i = 0; i < first; i++)
+        memset(r + (size_t)staged->stages.rows[i] * block, 0xff, block);
+    apply(v, &tuning, staged, &down, &up, r, z, 11, v->name);
+    for (int64_t i = 0; i < first; i++)
+        assert_true(
+            isnan(tess_get_complex(z, v->vector_type, staged->stages.rows[i] * v->block).re));
+    free(r), free(z);
+    free_copy(&down);
+    free_copy(&up);
+    free_factored(&f);
+}
+
+static void a_nan_of_ones_is_handed_to_the_next_launch(void **state)
+{
+    static test_triangular variants[MOST];
+    const int count = test_triangular_variants(variants, MOST);
+    int ran = 0;
+    for (int i = 0; i < count; i++)
+        if (variants[i].block <= 3 && emu_has(variants[i].name)) {
+            check_ones(test_ctx(state), &variants[i]);
+            ran++;
+        }
+    assert_true(ran > 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(triangular_kernels_agree_with_a_solve_row_by_row),
+        cmocka_unit_test(a_nan_of_ones_is_handed_to_the_next_launch),
     };
     return cmocka_run_group_tests(tests, test_setup, test_teardown);
 }

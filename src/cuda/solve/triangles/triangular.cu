@@ -157,10 +157,7 @@ DEVICE void solve_lane(const triangular_args *a, long long block, int first, int
     else if (at < a->scalars)
         sum = read_scalar(a->in + at);
     sum = subtract_blocks(&row, chunks * PANELS, a->out, sum, waiting);
-    if (waiting)
-        hand_scalar_on(a->out + (long long)place * BH + i, sum);
-    else
-        a->out[(long long)place * BH + i] = sum;
+    hand_scalar_on(a->out + (long long)place * BH + i, sum); /* a later launch may wait for it */
     if (up && at < a->scalars)
         a->z[at] = sum;
 }
