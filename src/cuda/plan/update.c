@@ -13,131 +13,49 @@
  * of each line (slices.cu).
  */
 #include "cuda/kernels/support.h"
+#include "cuda/plan/map.h"
 #include "cuda/plan/plan.h"
 
 enum { THREADS = 256, EACH = 8 };
 
-static void number_long(void *out, const void *none, int64_t i)
+/* Copies the numbers of the resident's map to the device. After a failure there is no map. */
+static tess_status place_map(tess_cuda_plan *p, tess_cuda_resident *resident, const void *numbers,
+                             size_t bytes)
 {
-    (void)none;
-    ((uint64_t *)out)[i] = (uint64_t)i + 1;
-}
-
-static void number_short(void *out, const void *none, int64_t i)
-{
-    (void)none;
-    ((uint32_t *)out)[i] = (uint32_t)i + 1;
-}
-
-static void number_pair(void *out, const void *none, int64_t i)
-{
-    (void)none;
-    ((uint64_t *)out)[2 * i] = (uint64_t)i + 1;
-    ((uint64_t *)out)[2 * i + 1] = 0;
-}
-
-/* The numbers 1 .. count, in words as wide as a scalar. */
-static tess_status number_scalars(tess_ctx *ctx, int64_t count, size_t size, void **out)
-{
-    TESS_TRY(tess_alloc_bytes(ctx, count, size, out));
-    tess_for_each(ctx, count, 0,
-                  size == 16  ? number_pair
-                  : size == 8 ? number_long
-                              : number_short,
-                  *out, NULL);
+    cu_pointer to;
+    TESS_TRY(tess_cuda_alloc(p->cuda, bytes, "the map of new values", &to));
+    tess_status status = tess_cuda_upload(p->cuda, to, numbers, bytes, p->stream);
+    TESS_THEN(TESS_CU(p->cuda, cuStreamSynchronize(p->stream)));
+    if (status != TESS_OK) {
+        tess_cuda_free(p->cuda, to);
+        return status;
+    }
+    resident->map.numbers = to;
+    resident->bytes += bytes;
     return TESS_OK;
-}
-
-static int64_t number_at(const void *numbers, size_t size, int64_t i)
-{
-    return size == 4 ? ((const uint32_t *)numbers)[i]
-                     : (int64_t)((const uint64_t *)numbers)[i * (int64_t)(size / 8)];
-}
-
-struct compare_runs {
-    const void *numbers;
-    size_t size;
-    const tess_cuda_map *m;
-    int64_t inner, *wrong;
-};
-
-static void compare_runs(void *arg, tess_range range)
-{
-    const struct compare_runs *job = arg;
-    const tess_cuda_map *m = job->m;
-    int64_t wrong = 0;
-    for (int64_t run = range.first; run < range.last; run++) {
-        int64_t first = run * m->run, from = number_at(job->numbers, job->size, first);
-        for (int64_t q = 0; q < m->run; q++) {
-            int64_t want =
-                from + q / job->inner * m->outer_stride + q % job->inner * m->inner_stride;
-            wrong += number_at(job->numbers, job->size, first + q) != (from > 0 ? want : 0);
-        }
-    }
-    tess_take(job->wrong, wrong);
-}
-
-/* Whether all numbers of every run follow from its first; a run of padding is all 0. */
-static bool follows(tess_ctx *ctx, const void *numbers, size_t size, int64_t count,
-                    const tess_cuda_map *m)
-{
-    int64_t wrong = 0, inner = (int64_t)1 << m->shift;
-    tess_for(ctx, tess_ceil_div(count, m->run), compare_runs,
-             &(struct compare_runs){numbers, size, m, inner, &wrong});
-    return wrong == 0;
-}
-
-/* The longest runs that the numbers are made of: 4, 2 or 1 columns of `height` scalars. */
-static tess_cuda_map runs_of(tess_ctx *ctx, const void *numbers, size_t size, int64_t count,
-                             int64_t height)
-{
-    for (int shift = 2; shift >= 0; shift--) {
-        int64_t inner = (int64_t)1 << shift, first = 0;
-        tess_cuda_map m = {.run = inner * height, .shift = shift};
-        if (m.run == 1 || count % m.run != 0)
-            continue;
-        while (first < count && number_at(numbers, size, first) == 0)
-            first += m.run;
-        if (first == count)
-            continue;
-        int64_t from = number_at(numbers, size, first);
-        if (inner > 1)
-            m.inner_stride = number_at(numbers, size, first + 1) - from;
-        if (height > 1)
-            m.outer_stride = number_at(numbers, size, first + inner) - from;
-        if (follows(ctx, numbers, size, count, &m))
-            return m;
-    }
-    return (tess_cuda_map){.run = 1};
 }
 
 /* Uploads the first number of each run, with 32 bits unless `wide`. */
 static tess_status upload_map(tess_cuda_plan *p, tess_cuda_resident *resident, const void *numbers,
                               int64_t count, bool wide)
 {
-    tess_cuda *cuda = p->cuda;
-    size_t size = tess_type_size(p->matrix.type), bytes;
-    tess_cuda_map m = runs_of(cuda->ctx, numbers, size, count, resident->matrix->block_height);
-    int64_t runs = count / m.run;
+    tess_ctx *ctx = p->cuda->ctx;
+    const size_t size = tess_type_size(p->matrix.type);
+    const tess_cuda_map m =
+        tess_cuda_runs_of(ctx, numbers, size, count, resident->matrix->block_height);
+    const int64_t runs = count / m.run;
     uint64_t *made;
-    TESS_TRY(TESS_ALLOC(cuda->ctx, runs, &made));
+    TESS_TRY(TESS_ALLOC(ctx, runs, &made));
     for (int64_t i = 0; i < runs; i++) {
-        uint64_t number = (uint64_t)number_at(numbers, size, i * m.run);
+        uint64_t number = (uint64_t)tess_cuda_number_at(numbers, size, i * m.run);
         if (wide)
             made[i] = number;
         else
             ((uint32_t *)made)[i] = (uint32_t)number;
     }
-    bytes = (size_t)runs * (wide ? 8 : 4);
-    tess_status status = tess_cuda_alloc(cuda, bytes, "the map of new values", &m.numbers);
     resident->map = m;
-    if (status == TESS_OK)
-        status = tess_cuda_upload(cuda, m.numbers, made, bytes, p->stream);
-    if (status == TESS_OK)
-        status = TESS_CU(cuda, cuStreamSynchronize(p->stream));
-    if (status == TESS_OK)
-        resident->bytes += bytes;
-    tess_free(cuda->ctx, made);
+    const tess_status status = place_map(p, resident, made, (size_t)runs * (wide ? 8 : 4));
+    tess_free(ctx, made);
     return status;
 }
 
@@ -171,13 +89,8 @@ static tess_status load_gather(tess_cuda_plan *p, const tess_cuda_layout_kind *k
 static tess_status upload_starts(tess_cuda_plan *p, tess_cuda_resident *resident,
                                  const int64_t *starts, int64_t count)
 {
-    tess_cuda *cuda = p->cuda;
-    const size_t bytes = (size_t)count * sizeof *starts;
-    tess_cuda_map *m = &resident->map;
-    TESS_TRY(load_gather(p, resident->layout->kind, false, "slices", &m->gather));
-    TESS_TRY(tess_cuda_alloc(cuda, bytes, "the map of new values", &m->numbers));
-    resident->bytes += bytes;
-    return tess_cuda_upload(cuda, m->numbers, starts, bytes, p->stream);
+    TESS_TRY(load_gather(p, resident->layout->kind, false, "slices", &resident->map.gather));
+    return place_map(p, resident, starts, (size_t)count * sizeof *starts);
 }
 
 static tess_status make_map(tess_cuda_plan *p, tess_cuda_resident *resident, bool wide)
@@ -194,7 +107,7 @@ static tess_status make_map(tess_cuda_plan *p, tess_cuda_resident *resident, boo
     tess_matrix numbered = p->matrix, *turned = NULL;
     void *numbers = NULL;
     tess_status status;
-    TESS_TRY_CLEAN(number_scalars(ctx, tess_matrix_stored(&p->matrix), size, &numbers));
+    TESS_TRY_CLEAN(tess_cuda_number_scalars(ctx, tess_matrix_stored(&p->matrix), size, &numbers));
     numbered.values = numbers;
     if (resident->matrix == p->transposed)
         TESS_TRY_CLEAN(tess_matrix_transpose(ctx, &numbered, &turned));

@@ -235,6 +235,54 @@ static void every_candidate_can_be_prepared(void **state)
     tess_device_close(device);
 }
 
+/* Sliced storage and that of A^T, which take values by numbers that the device gets once. One call
+ * of the driver fails while it gets them. */
+static void values_that_did_not_arrive_can_be_sent_again(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    tess_device *device = open_device(state);
+    tess_matrix *A = test_matrix(ctx, TEST_DENSE_ROW, 60, 3, 3, TESS_F64, 9), *T;
+    tess_matrix *B = test_matrix(ctx, TEST_DENSE_ROW, 60, 3, 3, TESS_F64, 9);
+    const size_t bytes = (size_t)tess_matrix_stored(B) * sizeof(double);
+    double *x = test_vector(A->cols, A->type, 1), *y = test_vector(A->rows, A->type, 1);
+    int refused = 0;
+    void *there;
+    for (int64_t i = 0; i < tess_matrix_stored(B); i++)
+        ((double *)B->values)[i] = tess_random_unit(77, (uint64_t)i);
+    ok(state, tess_matrix_transpose(ctx, B, &T));
+    ok(state, tess_device_alloc(device, bytes, &there));
+    ok(state, tess_device_copy_to(device, there, B->values, bytes));
+    for (int on_device = 0; on_device < 2; on_device++) {
+        const void *values = on_device ? there : B->values;
+        bool reached = true;
+        for (int64_t n = 0; reached; n++) {
+            tess_plan *plan = make_plan(state, A, device, &(tess_plan_options){.kernel = "sliced"});
+            if (on_device)
+                ok(state, tess_spmv_transpose(plan, 1, x, 0, y));
+            fake->fail_with = 719;
+            fake->fail_at = n;
+            const tess_status status = tess_plan_update_values(plan, values);
+            reached = fake->fail_at < 0;
+            fake->fail_at = -1;
+            refused += status != TESS_OK;
+            if (status != TESS_OK)
+                ok(state, tess_plan_update_values(plan, values));
+            ok(state, tess_spmv(plan, 1, x, 0, y));
+            test_check_spmv("sent again", B, 1, x, 0, NULL, y);
+            ok(state, tess_spmv_transpose(plan, 1, x, 0, y));
+            test_check_spmv("sent again, transposed", T, 1, x, 0, NULL, y);
+            tess_plan_destroy(plan);
+        }
+    }
+    assert_true(refused > 10);
+    tess_device_free(device, there);
+    free(x), free(y);
+    tess_matrix_destroy(A);
+    tess_matrix_destroy(B);
+    tess_matrix_destroy(T);
+    tess_device_close(device);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -242,6 +290,7 @@ int main(void)
         TEST(out_of_memory_anywhere_is_reported_and_nothing_leaks),
         TEST(out_of_device_memory_says_how_much),
         TEST(host_allocation_failures_leak_nothing),
+        TEST(values_that_did_not_arrive_can_be_sent_again),
         TEST(wrong_fresh_kernel_is_refused_and_not_cached),
         TEST(compiler_errors_carry_the_log),
         TEST(jit_modes_off_load_on),
