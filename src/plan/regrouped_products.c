@@ -137,6 +137,16 @@ static tess_status bring(tess_plan *plan, int which, const void *from, const vec
     return move(plan, false, from, f, *out, &t, 0);
 }
 
+/* Moves the inner product's result into the caller's y. Where y is on a device and a vector that
+ * the product read is not, `waits`: the call returns when y is complete. */
+static tess_status give(tess_plan *plan, const void *result, const vectors *f, void *y,
+                        const vectors *t, double beta, bool waits)
+{
+    const tess_regrouped *r = tess_regrouped_of(plan);
+    TESS_TRY(move(plan, true, result, f, y, t, beta));
+    return waits && is_local(r, y) ? r->real->backend->synchronize(r->real) : TESS_OK;
+}
+
 /* ---- Products ---- */
 
 /* A product of the inner plan with vectors by fields. */
@@ -209,7 +219,7 @@ static tess_status multiply(tess_plan *plan, tess_operation operation, vector_pr
     TESS_TRY(need(plan, TESS_REGROUPED_Y, is_local(r, y), bytes_of(plan, 1), &result));
     TESS_TRY(run(plan->inner, alpha, taken, 0, result));
     take_passes(plan, operation);
-    return move(plan, true, result, &one, y, &one, beta);
+    return give(plan, result, &one, y, &one, beta, !is_local(r, x));
 }
 
 static tess_status spmv(tess_plan *plan, double alpha, const void *x, double beta, void *y)
@@ -249,7 +259,7 @@ static tess_status spmv_dot(tess_plan *plan, double alpha, const void *x, double
         TESS_TRY(bring(plan, TESS_REGROUPED_W, w, &one, &factor));
     TESS_TRY(tess_spmv_dot(plan->inner, alpha, taken, beta, result, factor, dot));
     take_passes(plan, TESS_OPERATION_NONE);
-    return move(plan, true, result, &one, y, &one, 0);
+    return give(plan, result, &one, y, &one, 0, !is_local(r, x) || (factor && !is_local(r, w)));
 }
 
 static tess_status spmm(tess_plan *plan, int k, tess_block_order order, double alpha, const void *X,
@@ -266,7 +276,7 @@ static tess_status spmm(tess_plan *plan, int k, tess_block_order order, double a
     TESS_TRY(bring(plan, TESS_REGROUPED_X, X, &x, &taken));
     TESS_TRY(need(plan, TESS_REGROUPED_Y, is_local(r, Y), bytes_of(plan, k), &result));
     TESS_TRY(tess_spmm(plan->inner, k, order, alpha, taken, ld, 0, result, ld));
-    return move(plan, true, result, &inside, Y, &y, beta);
+    return give(plan, result, &inside, Y, &y, beta, !is_local(r, X));
 }
 
 /* The sum has another order than A's plan has, which rounding may show. */

@@ -140,11 +140,12 @@ extern const tess_complex_products tess_cuda_complex_products;
 
 /* tess_cuda_bring_vectors sets call->x and call->y to device addresses of X and Y, of k vectors
  * each. It reads beta, ldx and ldy of the call. Vectors in host memory are copied to staging
- * buffers; tess_cuda_return_vectors copies such a Y back, and waits for it. Inside enter/leave. */
+ * buffers; tess_cuda_return_vectors copies such a Y back. Where there are such vectors it waits
+ * until Y is complete. Inside enter/leave. */
 typedef struct tess_cuda_return {
     void *y;
     size_t bytes;
-    bool staged;
+    bool staged, x_staged;
 } tess_cuda_return;
 tess_status tess_cuda_bring_vectors(tess_cuda_plan *p, int k, bool row_major, const void *X,
                                     void *Y, tess_cuda_call *call, tess_cuda_return *back);

@@ -26,12 +26,13 @@ static tess_status locate(tess_cuda_plan *p, int which, const void *vector, size
     return read ? tess_cuda_upload(p->cuda, *address, vector, bytes, p->stream) : TESS_OK;
 }
 
-/* Copies a staged y back to the host and waits for the copy. */
-static tess_status deliver(tess_cuda_plan *p, void *y, size_t bytes, bool staged)
+/* Ends a product: copies a staged y back to the host. Returns when y is complete if that or
+ * another vector was staged. */
+static tess_status deliver(tess_cuda_plan *p, void *y, size_t bytes, bool staged, bool another)
 {
-    if (!staged)
-        return TESS_OK;
-    return tess_cuda_download(p->cuda, y, p->stage[TESS_STAGE_Y], bytes, p->stream);
+    if (staged)
+        return tess_cuda_download(p->cuda, y, p->stage[TESS_STAGE_Y], bytes, p->stream);
+    return another ? TESS_CU(p->cuda, cuStreamSynchronize(p->stream)) : TESS_OK;
 }
 
 /* y = alpha op(A) x + beta y of vectors on the device. `form`: the variant for vectors by fields;
@@ -66,7 +67,7 @@ static tess_status multiply(tess_cuda_plan *p, tess_operation operation,
     TESS_TRY(locate(p, TESS_STAGE_X, x, x_bytes, true, &call.x, &x_staged));
     TESS_TRY(locate(p, TESS_STAGE_Y, y, y_bytes, reads_y(&call), &call.y, &y_staged));
     TESS_TRY(run_spmv(p, operation, form, &call));
-    return deliver(p, y, y_bytes, y_staged);
+    return deliver(p, y, y_bytes, y_staged, x_staged);
 }
 
 tess_status tess_cuda_spmv(tess_plan *plan, double alpha, const void *x, double beta, void *y)
@@ -187,7 +188,7 @@ static tess_status spmv_dot(tess_cuda_plan *p, const tess_cuda_variant *form, do
     TESS_TRY(run_spmv_dot(p, form, &call));
     if (!dot_here)
         TESS_TRY(tess_cuda_download(cuda, dot, call.dot, sizeof *dot, p->stream));
-    return deliver(p, y, y_bytes, y_staged);
+    return deliver(p, y, y_bytes, y_staged, x_staged || w_staged);
 }
 
 tess_status tess_cuda_run_spmv_dot(tess_cuda_plan *p, tess_cuda_call *call)
@@ -306,15 +307,14 @@ tess_status tess_cuda_bring_vectors(tess_cuda_plan *p, int k, bool row_major, co
     const int64_t x_count = cols == 0 ? 0 : row_major ? (cols - 1) * ldx + k : (k - 1) * ldx + cols;
     const int64_t y_count = rows == 0 ? 0 : row_major ? (rows - 1) * ldy + k : (k - 1) * ldy + rows;
     const bool gaps = ldy > (row_major ? k : rows);
-    bool x_staged;
     *back = (tess_cuda_return){.y = Y, .bytes = size * (size_t)y_count};
-    TESS_TRY(locate(p, TESS_STAGE_X, X, size * (size_t)x_count, true, &call->x, &x_staged));
+    TESS_TRY(locate(p, TESS_STAGE_X, X, size * (size_t)x_count, true, &call->x, &back->x_staged));
     return locate(p, TESS_STAGE_Y, Y, back->bytes, reads_y(call) || gaps, &call->y, &back->staged);
 }
 
 tess_status tess_cuda_return_vectors(tess_cuda_plan *p, const tess_cuda_return *back)
 {
-    return deliver(p, back->y, back->bytes, back->staged);
+    return deliver(p, back->y, back->bytes, back->staged, back->x_staged);
 }
 
 static tess_status spmm(tess_cuda_plan *p, int k, bool row_major, const void *X, void *Y,

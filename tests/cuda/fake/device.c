@@ -220,5 +220,6 @@ CALL cuCtxSynchronize(void)
     IN_CONTEXT();
     NOT_CAPTURED();
     fake_state.waits++;
+    fake_state.done = fake_state.put;
     return CU_SUCCESS;
 }

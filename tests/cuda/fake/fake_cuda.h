@@ -38,7 +38,8 @@ typedef struct fake_cuda {
     int64_t allocations, launches, graphs, copies; /* so far */
     int64_t waits, answers; /* of the host: for streams and contexts; for events */
     int64_t taken;          /* bytes copied to the host */
-    int64_t put; /* launches, copies and memsets that the host called for, outside graphs */
+    int64_t put;  /* launches, copies and memsets that the host called for, outside graphs */
+    int64_t done; /* `put` when the host last waited for a stream or a context */
     int64_t compiled, clusters;     /* programs; launches of one cluster */
     fake_count counts[FAKE_COUNTS]; /* by entry point, in the order of their first launches */
     double clock, loading; /* seconds: what events read; the first launch of a function longer */
@@ -62,8 +63,8 @@ enum {
     FAKE_SHARED_PER_MULTIPROCESSOR = 233472,
     FAKE_SHARED_DEFAULT = 49152, /* bytes that a thread block has by default */
     FAKE_SHARED_OPTIN = 232448,  /* bytes that a thread block may ask for */
-    FAKE_CLUSTER = 2,            /* largest_cluster to begin with: one of 16 x 1024 threads takes
-                                  * tenths of a second for an iteration of a solver */
+    FAKE_CLUSTER = 2, /* largest_cluster to begin with: one of 16 x 1024 threads takes
+                       * tenths of a second for an iteration of a solver */
 };
 
 enum { /* cu_result beyond those of driver_api.h */

@@ -86,6 +86,7 @@ CALL cuStreamSynchronize(cu_stream stream)
     NOT_CAPTURED();
     REFUSE_IF(!fake_stream_known(stream), FAKE_INVALID_HANDLE);
     fake_state.waits++;
+    fake_state.done = fake_state.put;
     return CU_SUCCESS;
 }
 

@@ -222,8 +222,9 @@ static void device_vectors_neither_allocate_nor_wait(void **state)
     ok(state, tess_device_copy_from(device, y, dy, y_bytes));
     test_check_spmv("device vectors", A, 1, x, 0, NULL, y);
 
-    /* One here, one there. */
+    /* One here, one there: y is complete when the product returns. */
     ok(state, tess_spmv(plan, 1, x, 0, dy));
+    assert_int_equal(fake->done, fake->put);
     ok(state, tess_spmv(plan, 1, dx, 0, y));
     test_check_spmv("x on the device, y on the host", A, 1, x, 0, NULL, y);
 

@@ -168,6 +168,39 @@ static void other_products_have_two_passes(void **state)
     tess_device_close(device);
 }
 
+/* A product that reads a vector in host memory returns when y in device memory is complete: with
+ * passes and without, alone, with a dot product, and of two vectors. */
+static void y_is_complete_where_another_vector_is_the_hosts(void **state)
+{
+    tess_device *device = open_device(state);
+    tess_matrix *A = hidden(test_ctx(state), 3, TESS_F64, 77, true);
+    double *x = test_vector(2 * A->rows, TESS_F64, 7);
+    void *dx = send(state, device, A, x), *dy;
+    double dot;
+    ok(state, tess_device_alloc(device, 2 * (size_t)A->rows * sizeof(double), &dy));
+    for (int passes = 0; passes < 2; passes++) {
+        tess_plan_options options = on;
+        options.kernel = passes ? "by_block" : "sliced";
+        tess_plan *plan = make_plan(state, A, device, &options);
+        ok(state, tess_spmv(plan, 1, x, 0, dy));
+        assert_int_equal(fake->done, fake->put);
+        ok(state, tess_spmv_transpose(plan, 1, x, 0.5, dy));
+        assert_int_equal(fake->done, fake->put);
+        ok(state, tess_spmv_dot(plan, 1, dx, 0, dy, x, &dot));
+        assert_int_equal(fake->done, fake->put);
+        ok(state, tess_spmm(plan, 2, TESS_ORDER_COLUMN_MAJOR, 1, x, A->rows, 0, dy, A->rows));
+        assert_int_equal(fake->done, fake->put);
+        ok(state, tess_spmv(plan, 1, dx, 0, dy)); /* it does not wait */
+        assert_true(fake->done < fake->put);
+        tess_plan_destroy(plan);
+    }
+    tess_device_free(device, dx);
+    tess_device_free(device, dy);
+    free(x);
+    tess_matrix_destroy(A);
+    tess_device_close(device);
+}
+
 /* Passes are in the price where there are any, and only there. */
 static void explanation_and_price_follow(void **state)
 {
@@ -350,10 +383,15 @@ static void failures_leave_nothing_behind(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(a_product_by_fields_is_one_launch),  TEST(other_products_have_two_passes),
-        TEST(explanation_and_price_follow),       TEST(a_kernel_without_passes_is_preferred),
-        TEST(the_kernel_with_passes_is_named),    TEST(a_wrong_form_leaves_the_passes),
-        TEST(a_refused_launch_leaves_the_passes), TEST(failures_leave_nothing_behind),
+        TEST(a_product_by_fields_is_one_launch),
+        TEST(other_products_have_two_passes),
+        TEST(explanation_and_price_follow),
+        TEST(a_kernel_without_passes_is_preferred),
+        TEST(y_is_complete_where_another_vector_is_the_hosts),
+        TEST(the_kernel_with_passes_is_named),
+        TEST(a_wrong_form_leaves_the_passes),
+        TEST(a_refused_launch_leaves_the_passes),
+        TEST(failures_leave_nothing_behind),
     };
     return cmocka_run_group_tests(tests, start, finish);
 }
