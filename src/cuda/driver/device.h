@@ -14,15 +14,13 @@ enum { TESS_CUDA_STAGES = 4 };
 /* A function that stays loaded until the device closes (module.c); `source` and `entry` are string
  * literals. */
 typedef struct tess_cuda_helper_code {
+    struct tess_cuda_helper_code *next;
     const char *source, *entry;
     char defines[96];
     cu_module module;
     bool owns_module; /* the first of a module's entries */
     cu_function function;
 } tess_cuda_helper_code;
-
-/* convert 8, dot 4, rescale 2, update 4, slices 3, gate 1, halo 6, sums 1 */
-enum { TESS_CUDA_HELPERS = 48 };
 
 typedef struct tess_cuda {
     tess_ctx *ctx;
@@ -43,8 +41,7 @@ typedef struct tess_cuda {
     double memory_speed; /* bytes per second by the memory's clock and bus; 0: not known */
     struct tess_cuda_resident *shared; /* layouts of plans that share them (cuda/plan) */
     int refused;                       /* fresh kernels that gave wrong results on a probe */
-    int helper_count;
-    tess_cuda_helper_code helpers[TESS_CUDA_HELPERS];
+    tess_cuda_helper_code *helpers;
     volatile unsigned *gate_flag; /* gate.c, pinned: the last gate that was opened */
     unsigned gates;               /* shut so far */
     bool waited;                  /* the next launch follows a wait for an event */

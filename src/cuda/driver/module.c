@@ -67,45 +67,57 @@ void tess_cuda_load_now(const tess_cuda *cuda, cu_function function)
 static const tess_cuda_helper_code *find_helper(const tess_cuda *cuda, const char *source,
                                                 const char *defines, const char *entry)
 {
-    for (const tess_cuda_helper_code *h = cuda->helpers; h < cuda->helpers + cuda->helper_count;
-         h++)
-        if (strcmp(h->source, source) == 0 && strcmp(h->defines, defines) == 0 &&
-            (!entry || strcmp(h->entry, entry) == 0))
-            return h;
-    return NULL;
+    const tess_cuda_helper_code *h = cuda->helpers;
+    while (h && (strcmp(h->source, source) != 0 || strcmp(h->defines, defines) != 0 ||
+                 (entry && strcmp(h->entry, entry) != 0)))
+        h = h->next;
+    return h;
+}
+
+static tess_status add_helper(tess_cuda *cuda, const char *source, const char *defines,
+                              const char *entry)
+{
+    const tess_cuda_helper_code *sibling = find_helper(cuda, source, defines, NULL);
+    tess_cuda_helper_code *h;
+    TESS_TRY(TESS_ALLOC(cuda->ctx, 1, &h));
+    *h = (tess_cuda_helper_code){
+        .next = cuda->helpers, .source = source, .entry = entry, .owns_module = !sibling};
+    snprintf(h->defines, sizeof h->defines, "%s", defines);
+    if (sibling)
+        h->module = sibling->module;
+    tess_status status = sibling ? TESS_OK : tess_cuda_load_code(cuda, source, defines, &h->module);
+    TESS_THEN(TESS_CU(cuda, cuModuleGetFunction(&h->function, h->module, entry)));
+    if (status != TESS_OK) {
+        tess_cuda_unload(cuda, h->owns_module ? h->module : NULL);
+        tess_free(cuda->ctx, h);
+        return status;
+    }
+    cuda->helpers = h;
+    return TESS_OK;
 }
 
 tess_status tess_cuda_helper(tess_cuda *cuda, const char *source, const char *defines,
                              const char *entry, cu_function *function)
 {
+    tess_status status = TESS_OK;
     const tess_cuda_helper_code *found = find_helper(cuda, source, defines, entry);
     if (!found) {
-        const tess_cuda_helper_code *sibling = find_helper(cuda, source, defines, NULL);
-        tess_cuda_helper_code *h = &cuda->helpers[cuda->helper_count];
-        if (cuda->helper_count == TESS_CUDA_HELPERS)
-            return tess_fail(cuda->ctx, TESS_ERR_INTERNAL, "no room for the helper '%s'", entry);
-        *h = (tess_cuda_helper_code){.source = source, .entry = entry, .owns_module = !sibling};
-        snprintf(h->defines, sizeof h->defines, "%s", defines);
-        if (sibling) {
-            h->module = sibling->module;
-            TESS_TRY(TESS_CU(cuda, cuModuleGetFunction(&h->function, h->module, entry)));
-        } else {
-            TESS_TRY(
-                tess_cuda_load_function(cuda, source, defines, entry, &h->module, &h->function));
-        }
-        cuda->helper_count++;
-        found = h;
+        status = add_helper(cuda, source, defines, entry);
+        found = cuda->helpers; /* the new one comes first */
     }
-    *function = found->function;
-    return TESS_OK;
+    if (status == TESS_OK)
+        *function = found->function;
+    return status;
 }
 
 void tess_cuda_helpers_free(tess_cuda *cuda)
 {
-    for (int i = 0; i < cuda->helper_count; i++)
-        if (cuda->helpers[i].owns_module)
-            tess_cuda_unload(cuda, cuda->helpers[i].module);
-    cuda->helper_count = 0;
+    while (cuda->helpers) {
+        tess_cuda_helper_code *h = cuda->helpers;
+        cuda->helpers = h->next;
+        tess_cuda_unload(cuda, h->owns_module ? h->module : NULL);
+        tess_free(cuda->ctx, h);
+    }
 }
 
 /* ---- Shared memory ---- */
