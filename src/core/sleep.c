@@ -60,10 +60,15 @@ void tess_wake(tess_word *word)
 
 enum { FREE, HELD, AWAITED };
 
-void tess_lock(tess_word *word)
+bool tess_try_lock(tess_word *word)
 {
     unsigned was = FREE;
-    if (atomic_compare_exchange_strong(&word->value, &was, HELD))
+    return atomic_compare_exchange_strong(&word->value, &was, HELD);
+}
+
+void tess_lock(tess_word *word)
+{
+    if (tess_try_lock(word))
         return;
     while (atomic_exchange(&word->value, AWAITED) != FREE)
         tess_sleep_while(word, AWAITED);

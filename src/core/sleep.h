@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 
 typedef struct tess_word {
     atomic_uint value;
@@ -22,4 +23,6 @@ void tess_wake(tess_word *word);
 
 /* A lock: one thread at a time holds it. The word is 0 while nobody does. */
 void tess_lock(tess_word *word);
+/* Takes the lock if nobody holds it; whether it did. */
+bool tess_try_lock(tess_word *word);
 void tess_unlock(tess_word *word);

@@ -119,6 +119,13 @@ static tess_status create_streams(tess_cuda *cuda)
     return tess_cuda_leave_with(cuda, status);
 }
 
+static void free_state(tess_cuda *cuda)
+{
+    tess_word_close(&cuda->loading);
+    tess_word_close(&cuda->staging);
+    tess_free(cuda->ctx, cuda);
+}
+
 tess_status tess_cuda_open(tess_device *device, const char *rest)
 {
     tess_ctx *ctx = device->ctx;
@@ -128,6 +135,8 @@ tess_status tess_cuda_open(tess_device *device, const char *rest)
     TESS_TRY(TESS_ALLOC(ctx, 1, &cuda));
     *cuda = (tess_cuda){.ctx = ctx, .ordinal = ordinal};
     snprintf(cuda->name, sizeof cuda->name, "cuda:%d", ordinal);
+    tess_word_open(&cuda->loading);
+    tess_word_open(&cuda->staging);
 
     tess_status status;
     TESS_TRY_CLEAN(tess_driver_load(ctx, &cuda->driver));
@@ -143,7 +152,7 @@ tess_status tess_cuda_open(tess_device *device, const char *rest)
     return TESS_OK;
 
 cleanup:
-    tess_free(ctx, cuda);
+    free_state(cuda);
     return status;
 }
 
@@ -166,5 +175,5 @@ void tess_cuda_close(tess_device *device)
     if (entered)
         tess_cuda_leave(cuda);
     (void)cuda->driver.cuDevicePrimaryCtxRelease(cuda->handle);
-    tess_free(cuda->ctx, cuda);
+    free_state(cuda);
 }

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "cuda/driver/jit.h"
+#include "core/sleep.h"
 #include "backend/backend.h"
 
 enum { TESS_CUDA_STAGES = 4 };
@@ -42,6 +43,7 @@ typedef struct tess_cuda {
     struct tess_cuda_resident *shared; /* layouts of plans that share them (cuda/plan) */
     int refused;                       /* fresh kernels that gave wrong results on a probe */
     tess_cuda_helper_code *helpers;
+    tess_word loading;            /* `jit` and `helpers` are one thread's at a time */
     volatile unsigned *gate_flag; /* gate.c, pinned: the last gate that was opened */
     unsigned gates;               /* shut so far */
     bool waited;                  /* the next launch follows a wait for an event */
@@ -49,6 +51,7 @@ typedef struct tess_cuda {
     /* Copies: the next chunk is copied into one pinned buffer while the others travel. */
     void *stage[TESS_CUDA_STAGES];
     cu_event stage_free[TESS_CUDA_STAGES];
+    tess_word staging; /* they are one thread's at a time */
 } tess_cuda;
 
 static inline tess_cuda *tess_cuda_of(const tess_device *device)

@@ -69,13 +69,9 @@ static size_t stage_part(size_t bytes, size_t first)
     return tess_min(bytes - first, STAGE_BYTES);
 }
 
-tess_status tess_cuda_upload(tess_cuda *cuda, cu_pointer to, const void *from, size_t bytes,
-                             cu_stream stream)
+static tess_status upload_staged(tess_cuda *cuda, cu_pointer to, const void *from, size_t bytes,
+                                 cu_stream stream)
 {
-    if (bytes == 0)
-        return TESS_OK;
-    if (bytes <= DIRECT_BYTES) /* the driver copies pageable memory aside before it returns */
-        return TESS_CU(cuda, cuMemcpyHtoDAsync(to, from, bytes, stream));
     /* With two buffers the bus waits for the host's threads: 2 GB go to an H200 at 35 GB/s, with
      * four at 53. Pinning two more takes some milliseconds, which a smaller copy would not win
      * back. */
@@ -93,6 +89,25 @@ tess_status tess_cuda_upload(tess_cuda *cuda, cu_pointer to, const void *from, s
     return TESS_OK;
 }
 
+/* Whether a copy goes through the pinned buffers, which are the caller's then. Small ones do not
+ * pay for that, and another thread may have the buffers. */
+static bool take_stages(tess_cuda *cuda, size_t bytes)
+{
+    return bytes > DIRECT_BYTES && tess_try_lock(&cuda->staging);
+}
+
+tess_status tess_cuda_upload(tess_cuda *cuda, cu_pointer to, const void *from, size_t bytes,
+                             cu_stream stream)
+{
+    if (bytes == 0)
+        return TESS_OK;
+    if (!take_stages(cuda, bytes)) /* the driver copies pageable memory aside before it returns */
+        return TESS_CU(cuda, cuMemcpyHtoDAsync(to, from, bytes, stream));
+    const tess_status status = upload_staged(cuda, to, from, bytes, stream);
+    tess_unlock(&cuda->staging);
+    return status;
+}
+
 static tess_status ask_for(tess_cuda *cuda, cu_pointer from, size_t bytes, int stage,
                            cu_stream stream)
 {
@@ -101,14 +116,9 @@ static tess_status ask_for(tess_cuda *cuda, cu_pointer from, size_t bytes, int s
     return TESS_CU(cuda, cuEventRecord(cuda->stage_free[stage], stream));
 }
 
-tess_status tess_cuda_download(tess_cuda *cuda, void *to, cu_pointer from, size_t bytes,
-                               cu_stream stream)
+static tess_status download_staged(tess_cuda *cuda, void *to, cu_pointer from, size_t bytes,
+                                   cu_stream stream)
 {
-    if (bytes <= DIRECT_BYTES) {
-        if (bytes > 0)
-            TESS_TRY(TESS_CU(cuda, cuMemcpyDtoHAsync(to, from, bytes, stream)));
-        return TESS_CU(cuda, cuStreamSynchronize(stream));
-    }
     TESS_TRY(need_stages(cuda, FEW_STAGES));
     TESS_TRY(ask_for(cuda, from, stage_part(bytes, 0), 0, stream));
     int stage = 0;
@@ -120,6 +130,19 @@ tess_status tess_cuda_download(tess_cuda *cuda, void *to, cu_pointer from, size_
         copy_parallel(cuda->ctx, (char *)to + first, cuda->stage[stage], stage_part(bytes, first));
     }
     return TESS_OK;
+}
+
+tess_status tess_cuda_download(tess_cuda *cuda, void *to, cu_pointer from, size_t bytes,
+                               cu_stream stream)
+{
+    if (!take_stages(cuda, bytes)) {
+        if (bytes > 0)
+            TESS_TRY(TESS_CU(cuda, cuMemcpyDtoHAsync(to, from, bytes, stream)));
+        return TESS_CU(cuda, cuStreamSynchronize(stream));
+    }
+    const tess_status status = download_staged(cuda, to, from, bytes, stream);
+    tess_unlock(&cuda->staging);
+    return status;
 }
 
 bool tess_cuda_on_device(const tess_cuda *cuda, const void *pointer)

@@ -1,8 +1,9 @@
 /* Modules from embedded sources, and the helper functions that a device keeps. */
 #include "cuda/driver/module.h"
 
-tess_status tess_cuda_load_module(tess_cuda *cuda, const tess_jit_request *request,
-                                  tess_jit_cubin *cubin, cu_module *out)
+/* Calls of this file that have the device's turn to load code. */
+static tess_status load_module(tess_cuda *cuda, const tess_jit_request *request,
+                               tess_jit_cubin *cubin, cu_module *out)
 {
     cu_module module = NULL;
     TESS_TRY(tess_jit_get(cuda->ctx, &cuda->jit, request, cubin));
@@ -25,16 +26,33 @@ tess_status tess_cuda_load_module(tess_cuda *cuda, const tess_jit_request *reque
     return TESS_OK;
 }
 
-tess_status tess_cuda_load_code(tess_cuda *cuda, const char *source, const char *defines,
-                                cu_module *out)
+static tess_status load_code(tess_cuda *cuda, const char *source, const char *defines,
+                             cu_module *out)
 {
     tess_jit_cubin cubin;
-    TESS_TRY(
-        tess_cuda_load_module(cuda, &(tess_jit_request){source, defines, cuda->sm}, &cubin, out));
+    TESS_TRY(load_module(cuda, &(tess_jit_request){source, defines, cuda->sm}, &cubin, out));
     if (cubin.fresh)
         (void)tess_cache_store(cuda->ctx, &cubin.key, &cubin.entry);
     tess_free(cuda->ctx, cubin.entry.code);
     return TESS_OK;
+}
+
+tess_status tess_cuda_load_module(tess_cuda *cuda, const tess_jit_request *request,
+                                  tess_jit_cubin *cubin, cu_module *out)
+{
+    tess_lock(&cuda->loading);
+    const tess_status status = load_module(cuda, request, cubin, out);
+    tess_unlock(&cuda->loading);
+    return status;
+}
+
+tess_status tess_cuda_load_code(tess_cuda *cuda, const char *source, const char *defines,
+                                cu_module *out)
+{
+    tess_lock(&cuda->loading);
+    const tess_status status = load_code(cuda, source, defines, out);
+    tess_unlock(&cuda->loading);
+    return status;
 }
 
 tess_status tess_cuda_load_function(tess_cuda *cuda, const char *source, const char *defines,
@@ -85,7 +103,7 @@ static tess_status add_helper(tess_cuda *cuda, const char *source, const char *d
     snprintf(h->defines, sizeof h->defines, "%s", defines);
     if (sibling)
         h->module = sibling->module;
-    tess_status status = sibling ? TESS_OK : tess_cuda_load_code(cuda, source, defines, &h->module);
+    tess_status status = sibling ? TESS_OK : load_code(cuda, source, defines, &h->module);
     TESS_THEN(TESS_CU(cuda, cuModuleGetFunction(&h->function, h->module, entry)));
     if (status != TESS_OK) {
         tess_cuda_unload(cuda, h->owns_module ? h->module : NULL);
@@ -100,6 +118,7 @@ tess_status tess_cuda_helper(tess_cuda *cuda, const char *source, const char *de
                              const char *entry, cu_function *function)
 {
     tess_status status = TESS_OK;
+    tess_lock(&cuda->loading);
     const tess_cuda_helper_code *found = find_helper(cuda, source, defines, entry);
     if (!found) {
         status = add_helper(cuda, source, defines, entry);
@@ -107,6 +126,7 @@ tess_status tess_cuda_helper(tess_cuda *cuda, const char *source, const char *de
     }
     if (status == TESS_OK)
         *function = found->function;
+    tess_unlock(&cuda->loading);
     return status;
 }
 

@@ -1,6 +1,10 @@
-/* What the plans of one device share. */
+/* What the plans of one device share: code, pinned buffers. */
+#include <pthread.h>
+
 #include "cuda/driver/module.h"
 #include "session.h"
+
+/* ---- Code ---- */
 
 /* Every entry is asked for twice, and is the same both times. Sources have several entries, and are
  * compiled for several thread blocks. */
@@ -43,10 +47,76 @@ static void a_device_keeps_any_number_of_functions(void **state)
     tess_device_close(device);
 }
 
+/* ---- Several threads ---- */
+
+enum { PRODUCTS = 12, ROWS = 50000 }; /* vectors of 400 kB go through the pinned buffers */
+
+typedef struct caller {
+    tess_plan *plan;
+    double scale; /* of the diagonal matrix */
+    int wrong;
+} caller;
+
+static void *multiply_often(void *arg)
+{
+    caller *c = arg;
+    double *x = malloc(ROWS * sizeof *x), *y = malloc(ROWS * sizeof *y);
+    for (int turn = 0; turn < PRODUCTS; turn++) {
+        for (int64_t i = 0; i < ROWS; i++)
+            x[i] = (double)(i + turn);
+        if (tess_spmv(c->plan, 1, x, 0, y) != TESS_OK)
+            c->wrong++;
+        for (int64_t i = 0; i < ROWS; i++)
+            c->wrong += y[i] != c->scale * x[i];
+    }
+    free(x), free(y);
+    return NULL;
+}
+
+static tess_matrix *diagonal(void **state, double scale)
+{
+    tess_matrix *A;
+    ok(state, tess_matrix_allocate(test_ctx(state), TESS_F64, ROWS, ROWS, 1, 1, ROWS, &A));
+    for (int64_t i = 0; i < ROWS; i++) {
+        A->columns[i] = (int32_t)i;
+        ((double *)A->values)[i] = scale;
+        A->row_offsets[i + 1] = i + 1;
+    }
+    return A;
+}
+
+static void plans_of_one_device_compute_in_several_threads(void **state)
+{
+    enum { CALLERS = 3 };
+    tess_device *device = open_device(state);
+    caller callers[CALLERS];
+    tess_matrix *A[CALLERS];
+    pthread_t threads[CALLERS];
+    double *x = calloc(ROWS, sizeof *x), *y = calloc(ROWS, sizeof *y);
+    for (int i = 0; i < CALLERS; i++) {
+        A[i] = diagonal(state, 2 + i);
+        callers[i] = (caller){make_plan(state, A[i], device, NULL), 2 + i, 0};
+        ok(state, tess_spmv(callers[i].plan, 1, x, 0, y)); /* makes the plan's buffers */
+    }
+    for (int i = 0; i < CALLERS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, multiply_often, &callers[i]), 0);
+    for (int i = 0; i < CALLERS; i++)
+        pthread_join(threads[i], NULL);
+    for (int i = 0; i < CALLERS; i++) {
+        if (callers[i].wrong > 0)
+            fail_msg("thread %d: %d elements are wrong", i, callers[i].wrong);
+        tess_plan_destroy(callers[i].plan);
+        tess_matrix_destroy(A[i]);
+    }
+    free(x), free(y);
+    tess_device_close(device);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_device_keeps_any_number_of_functions),
+        TEST(plans_of_one_device_compute_in_several_threads),
     };
     return cmocka_run_group_tests(tests, start, finish);
 }
