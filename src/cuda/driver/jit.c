@@ -89,11 +89,27 @@ static int split_defines(char *defines, const char **options, int count)
     return count;
 }
 
-/* A GPU newer than the compiler gets PTX for the newest architecture that it knows, unless that is
- * of the same generation: machine code runs on later members of its own. */
-static bool as_ptx(const tess_nvrtc *nvrtc, int sm)
+static bool knows(const tess_nvrtc *nvrtc, int sm)
 {
-    return sm > nvrtc->newest && sm / 10 != nvrtc->newest / 10;
+    for (int i = 0; i < nvrtc->arch_count; i++)
+        if (nvrtc->archs[i] == sm)
+            return true;
+    return false;
+}
+
+/* The architecture to compile for. A GPU that the compiler does not know gets code for the first
+ * one of its generation, which runs on all others of it. Where the compiler does not know that
+ * either, the GPU gets PTX (*ptx) for the newest architecture before its own. */
+static int target_of(const tess_nvrtc *nvrtc, int sm, bool *ptx)
+{
+    const int first = sm / 10 * 10;
+    int before = 0;
+    for (int i = 0; i < nvrtc->arch_count; i++)
+        if (nvrtc->archs[i] < sm)
+            before = tess_max(before, nvrtc->archs[i]);
+    const bool known = knows(nvrtc, sm) || before == 0; /* an older GPU: the compiler says so */
+    *ptx = !known && !knows(nvrtc, first);
+    return known ? sm : *ptx ? before : first;
 }
 
 static tess_status take_code(tess_ctx *ctx, const tess_nvrtc *nvrtc, nvrtc_program program,
@@ -143,10 +159,10 @@ tess_status tess_jit_compile(tess_ctx *ctx, tess_jit *jit, const tess_jit_reques
 
     const char *options[OPTIONS];
     int count = 0;
-    bool ptx = as_ptx(nvrtc, request->sm);
+    bool ptx;
+    const int target = target_of(nvrtc, request->sm, &ptx);
     char arch[48], defines[TESS_CACHE_LABEL];
-    snprintf(arch, sizeof arch, "--gpu-architecture=%s_%d", ptx ? "compute" : "sm",
-             tess_min(nvrtc->newest, request->sm));
+    snprintf(arch, sizeof arch, "--gpu-architecture=%s_%d", ptx ? "compute" : "sm", target);
     snprintf(defines, sizeof defines, "%s", request->defines);
     options[count++] = arch;
     options[count++] = "--std=c++17";

@@ -40,7 +40,7 @@ tess_status tess_driver_load(tess_ctx *ctx, tess_driver *out)
 #undef X
     if (missing)
         return tess_fail(ctx, TESS_ERR_DEVICE,
-                         "device 'cuda': the NVIDIA driver is too old: it has no %s (CUDA 11.4 or "
+                         "device 'cuda': the NVIDIA driver is too old: it has no %s (CUDA 11.8 or "
                          "newer is needed)",
                          missing);
     *out = driver;
@@ -184,17 +184,19 @@ tess_status tess_nvrtc_load(tess_ctx *ctx, tess_nvrtc *out)
         return tess_fail(ctx, TESS_ERR_DEVICE, "device 'cuda': this NVRTC has no %s: too old",
                          missing);
 
-    int archs[256], count = 0, result = nvrtc.nvrtcVersion(&nvrtc.major, &nvrtc.minor);
+    enum { MOST = sizeof nvrtc.archs / sizeof *nvrtc.archs };
+    int count = 0, result = nvrtc.nvrtcVersion(&nvrtc.major, &nvrtc.minor);
     if (result == 0)
         result = nvrtc.nvrtcGetNumSupportedArchs(&count);
-    if (result == 0 && count > 0 && count <= 256)
-        result = nvrtc.nvrtcGetSupportedArchs(archs);
-    if (result != 0 || count < 1 || count > 256)
+    if (result == 0 && count > 0 && count <= MOST)
+        result = nvrtc.nvrtcGetSupportedArchs(nvrtc.archs);
+    if (result != 0 || count < 1 || count > MOST)
         return tess_fail(ctx, TESS_ERR_DEVICE, "device 'cuda': NVRTC does not answer: %s",
                          nvrtc.nvrtcGetErrorString(result));
+    nvrtc.arch_count = count;
     nvrtc.newest = 0;
     for (int i = 0; i < count; i++)
-        nvrtc.newest = tess_max(archs[i], nvrtc.newest);
+        nvrtc.newest = tess_max(nvrtc.archs[i], nvrtc.newest);
     *out = nvrtc;
     return TESS_OK;
 }

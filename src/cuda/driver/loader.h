@@ -23,7 +23,9 @@ typedef struct tess_nvrtc {
 #undef X
     const char *(*nvrtcGetErrorString)(int result);
     int major, minor; /* its version */
-    int newest;       /* newest architecture it compiles for: 90 for sm_90 */
+    int archs[64];    /* that it compiles for: 90 for sm_90 */
+    int arch_count;
+    int newest; /* of these */
 } tess_nvrtc;
 
 /* libcuda.so.1, or the file named by TESSERA_LIBCUDA. */

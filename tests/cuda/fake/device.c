@@ -8,8 +8,11 @@
 
 enum { DEPTH = 64 };
 
-fake_cuda fake_state = {
-    .devices = 1, .fail_at = -1, .memory_limit = INT64_MAX, .largest_cluster = FAKE_CLUSTER};
+fake_cuda fake_state = {.devices = 1,
+                        .fail_at = -1,
+                        .memory_limit = INT64_MAX,
+                        .capability = FAKE_CAPABILITY,
+                        .largest_cluster = FAKE_CLUSTER};
 
 static struct {
     int64_t retained;
@@ -139,7 +142,8 @@ CALL cuDeviceGetAttribute(int *value, int attribute, cu_device device)
              : attribute == CU_ATTRIBUTE_MEMORY_BUS    ? FAKE_MEMORY_BUS
              : attribute == CU_ATTRIBUTE_THREADS_PER_MULTIPROCESSOR
                  ? FAKE_THREADS_PER_MULTIPROCESSOR
-             : attribute == CU_ATTRIBUTE_CAPABILITY_MAJOR       ? 9
+             : attribute == CU_ATTRIBUTE_CAPABILITY_MAJOR       ? fake_state.capability / 10
+             : attribute == CU_ATTRIBUTE_CAPABILITY_MINOR       ? fake_state.capability % 10
              : attribute == CU_ATTRIBUTE_COOPERATIVE_LAUNCH     ? 1
              : attribute == CU_ATTRIBUTE_SHARED_PER_BLOCK_OPTIN ? FAKE_SHARED_OPTIN
                                                                 : 0;

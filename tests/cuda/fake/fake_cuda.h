@@ -48,6 +48,7 @@ typedef struct fake_cuda {
     int wrong_results; /* every double that a launch writes is off by a thousandth */
     int compile_fails;
     int apart;           /* devices do not reach each other's memory */
+    int capability;      /* of all devices: 90 for 9.0 */
     int largest_cluster; /* thread blocks that the device holds as one cluster, 16 at most */
     const char *not_run; /* an entry point whose launches are checked but not run */
     const char
@@ -63,6 +64,7 @@ enum {
     FAKE_SHARED_PER_MULTIPROCESSOR = 233472,
     FAKE_SHARED_DEFAULT = 49152, /* bytes that a thread block has by default */
     FAKE_SHARED_OPTIN = 232448,  /* bytes that a thread block may ask for */
+    FAKE_CAPABILITY = 90,
     FAKE_CLUSTER = 2, /* largest_cluster to begin with: one of 16 x 1024 threads takes
                        * tenths of a second for an iteration of a solver */
 };

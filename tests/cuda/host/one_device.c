@@ -1,4 +1,4 @@
-/* What the plans of one device share: code, pinned buffers. */
+/* What the plans of one device share, code and pinned buffers, and which code the device gets. */
 #include <pthread.h>
 
 #include "cuda/driver/module.h"
@@ -44,6 +44,36 @@ static void a_device_keeps_any_number_of_functions(void **state)
         for (int k = 0; k < i; k++)
             assert_true(first[i] != first[k]);
     tess_cuda_leave(cuda);
+    tess_device_close(device);
+}
+
+/* NVRTC of the fake knows sm_80, sm_90 and sm_100. */
+static void gpus_that_the_compiler_does_not_know_get_code_of_their_generation(void **state)
+{
+    static const int capabilities[] = {80, 86, 89, 90, 95, 100, 103, 110, 121};
+    for (size_t i = 0; i < sizeof capabilities / sizeof *capabilities; i++) {
+        char expected[16];
+        fake->capability = capabilities[i];
+        tess_device *device = open_device(state);
+        tess_matrix *A = test_matrix(test_ctx(state), TEST_RANDOM, 40, 3, 3, TESS_F64, 1);
+        tess_plan *plan = make_plan(state, A, device, NULL);
+        double *x = test_vector(A->cols, A->type, 1), *y = test_vector(A->rows, A->type, 2);
+        snprintf(expected, sizeof expected, "sm_%d,", capabilities[i]);
+        assert_non_null(strstr(tess_device_description(device), expected));
+        ok(state, tess_spmv(plan, 1, x, 0, y));
+        test_check_spmv(expected, A, 1, x, 0, NULL, y);
+        free(x), free(y);
+        tess_plan_destroy(plan);
+        tess_matrix_destroy(A);
+        tess_device_close(device);
+    }
+    fake->capability = 75;
+    tess_device *device = open_device(state);
+    tess_matrix *A = test_matrix(test_ctx(state), TEST_RANDOM, 40, 3, 3, TESS_F64, 1);
+    tess_plan *plan;
+    assert_int_equal(tess_plan_create(test_ctx(state), A, device, NULL, &plan), TESS_ERR_DEVICE);
+    assert_text(state, "sm_75");
+    tess_matrix_destroy(A);
     tess_device_close(device);
 }
 
@@ -116,6 +146,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_device_keeps_any_number_of_functions),
+        TEST(gpus_that_the_compiler_does_not_know_get_code_of_their_generation),
         TEST(plans_of_one_device_compute_in_several_threads),
     };
     return cmocka_run_group_tests(tests, start, finish);

@@ -54,6 +54,7 @@ static inline int before(void **state)
     fake->apart = 0;
     fake->not_run = NULL;
     fake->refused = NULL;
+    fake->capability = FAKE_CAPABILITY;
     fake->largest_cluster = FAKE_CLUSTER;
     setenv("TESSERA_NVRTC", FAKE_CUDA, 1);
     unsetenv("TESSERA_JIT");
