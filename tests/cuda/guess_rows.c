@@ -157,6 +157,48 @@ static void in_the_cache_too_there_is_one_round(void **state)
     assert_int_equal(guessed("sliced", &problem, "tpr"), 1);
 }
 
+/* The sets of parameters of a kernel that fit on an architecture, and those among them whose
+ * parameter number `at` is not 0. */
+static void count_sets(const char *name, int arch, int at, int *all, int *with)
+{
+    const tess_cuda_kernel *kernel = tess_cuda_kernel_find(name);
+    tess_cuda_problem problem = {.arch = arch,
+                                 .multiprocessors = 40,
+                                 .type = TESS_F64,
+                                 .block_height = 2,
+                                 .block_width = 2,
+                                 .rows = 200000,
+                                 .cols = 200000,
+                                 .block_rows = 100000,
+                                 .blocks = 700000,
+                                 .longest_row = 9,
+                                 .shared_limit = 64 << 10,
+                                 .l2_bytes = 4 << 20};
+    int params[TESS_CUDA_PARAMS];
+    *all = *with = 0;
+    for (bool more = tess_cuda_params_next(kernel, &problem, true, params); more;
+         more = tess_cuda_params_next(kernel, &problem, false, params)) {
+        ++*all;
+        *with += params[at] != 0;
+    }
+}
+
+/* GPUs before sm_80 have no asynchronous copies into shared memory. */
+static void asynchronous_copies_need_sm_80(void **state)
+{
+    enum { TILE, ASYNC = 3 }; /* of stream and of swept */
+    int all, with;
+    (void)state;
+    count_sets("stream", 75, TILE, &all, &with);
+    assert_int_equal(all, 0);
+    count_sets("stream", 80, TILE, &all, &with);
+    assert_true(all > 0);
+    count_sets("swept", 75, ASYNC, &all, &with);
+    assert_true(all > 0 && with == 0);
+    count_sets("swept", 80, ASYNC, &all, &with);
+    assert_true(with > 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -167,6 +209,7 @@ int main(void)
         cmocka_unit_test(in_the_cache_few_loads_are_in_flight),
         cmocka_unit_test(a_round_may_be_a_tenth_larger_where_rows_differ),
         cmocka_unit_test(in_the_cache_too_there_is_one_round),
+        cmocka_unit_test(asynchronous_copies_need_sm_80),
     };
     return cmocka_run_group_tests(tests, test_setup, test_teardown);
 }

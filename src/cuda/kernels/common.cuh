@@ -29,6 +29,11 @@ typedef float held;
 #ifndef HINT
 #define HINT 1
 #endif
+/* GPUs before sm_80 have neither such policies nor such fetches. */
+#if !defined(TESS_EMULATE) && __CUDA_ARCH__ < 800 && HINT > 1
+#undef HINT
+#define HINT 1
+#endif
 
 /* The architecture that is compiled for, such as 90: newer ones have more instructions. */
 #ifndef ARCH

@@ -21,12 +21,13 @@ static int64_t shared_bytes(const tess_cuda_problem *problem, const int *p)
            (2 * bh * real + 15) / 16 * 16 + p[STAGES] * 8;
 }
 
+/* Copies into shared memory that go on behind the threads are those of sm_80 and newer. */
 static bool fits(const tess_cuda_problem *problem, const int *p)
 {
     int64_t shared = shared_bytes(problem, p);
     int64_t an_sm = problem->shared_limit + 1024; /* a thread block may have all but 1 KB */
-    return shared <= problem->shared_limit && p[PER_SM] * (shared + 1024) <= an_sm &&
-           p[PER_SM] * p[THREADS] <= 2048 &&
+    return problem->arch >= 80 && shared <= problem->shared_limit &&
+           p[PER_SM] * (shared + 1024) <= an_sm && p[PER_SM] * p[THREADS] <= 2048 &&
            (int64_t)p[TILE] * problem->block_width <= 16 * (int64_t)p[THREADS];
 }
 

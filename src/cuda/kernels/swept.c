@@ -73,7 +73,7 @@ static bool fits(const tess_cuda_problem *problem, const int *p)
      * it. */
     return size <= 16 && known % p[AHEAD] == 0 && known % p[GATHER] == 0 &&
            words * threads * p[PER_SM] <= 65536 && words <= 255 &&
-           (!p[ASYNC] || (bw * real % 8 == 0 && problem->cols % bw == 0)) &&
+           (!p[ASYNC] || (problem->arch >= 80 && bw * real % 8 == 0 && problem->cols % bw == 0)) &&
            lines_most(problem, p) > 0;
 }
 

@@ -116,6 +116,21 @@ static void take_loops(share *s)
     }
 }
 
+/* Hints that the instructions of a GPU before sm_80 lack. */
+static void take_hints(share *s)
+{
+    static const char *const hints[] = {"2", "3"};
+    for (int i = 0; i < 2; i++) {
+        char defines[TESS_CUDA_DEFINES];
+        snprintf(
+            defines, sizeof defines,
+            "-DREAL=8 -DBH=3 -DBW=3 -DHEIGHT=32 -DVEC=1 -DGROUP=1 -DDEPTH=2 -DPER_ROW=1 "
+            "-DTHREADS=128 -DXVEC=1 -DWIDE=0 -DDEAL=1 -DTARGETS=0 -DRAGGED=0 -DDOT=1 -DHINT=%s",
+            hints[i]);
+        take(s, "sliced", &(tess_jit_request){"sliced.cu", defines, 75});
+    }
+}
+
 static void work(share *s)
 {
     for (int k = 0; k < tess_cuda_kernel_count; k++)
@@ -129,6 +144,8 @@ static void work(share *s)
     for (int i = 0; i < count && i < MOST; i += s->step)
         take_all(s, passes[i].what, "pass.cu", passes[i].defines);
     take_loops(s);
+    if (s->jit->nvrtc.archs[0] <= 75)
+        take_hints(s);
     for (int i = 0; i < test_coarsen_count; i++) {
         const int32_t b = test_coarsen[i].block, k = test_coarsen[i].modes;
         char defines[TESS_CUDA_DEFINES];
