@@ -244,9 +244,15 @@ class Context:
 
 
 class Owner:
-    """Base of the classes whose instances own a handle."""
+    """Base of the classes whose instances own a handle. Two of them must not own the same one, as
+    a copy of an instance's attributes would."""
 
     _handle: Handle
+
+    def __reduce__(self) -> Any:
+        raise TypeError(
+            f"a {type(self).__name__} can be neither copied nor pickled: make another one"
+        )
 
     def __del__(self) -> None:
         handle = getattr(self, "_handle", None)

@@ -1,9 +1,11 @@
 """Memory, threads, processes and Ctrl-C."""
 
+import copy
 import ctypes
 import gc
 import multiprocessing
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -116,6 +118,20 @@ def test_the_matrix_may_be_forgotten_before_its_plan():
     del plan
     gc.collect()
     assert solver.solve(np.ones(192))[1].converged
+
+
+def test_what_owns_something_of_the_library_is_not_copied():
+    A = tessera.generate("cdr", n=3)
+    plan = A.plan("cpu", "estimate")
+    owners = [plan, plan.device, tessera.Solver(plan), tessera.preconditioner(plan, "jacobi")]
+    for owner in owners:
+        for attempt in (copy.copy, copy.deepcopy, pickle.dumps):
+            with pytest.raises(TypeError, match=f"a {type(owner).__name__} can be neither copied"):
+                attempt(owner)
+    for twin in (copy.copy(A), copy.deepcopy(A), pickle.loads(pickle.dumps(A))):
+        assert np.array_equal(twin.data, A.data) and twin.blocksize == A.blocksize
+    x = np.ones(A.shape[0])
+    assert np.array_equal(copy.deepcopy(A.T) @ x, A.T @ x)
 
 
 def in_threads(count, work):
