@@ -115,7 +115,8 @@ class Handle:
 
 class _Interruption:
     """Keeps a Ctrl-C that arrives during a call: the library's callbacks then stop the call, and
-    the exception of the handler that was installed is raised after it. Only the main thread gets
+    the exception of the handler that was installed is raised after it. A call that a callback makes
+    within another call stops too, and leaves the exception to that one. Only the main thread gets
     signals."""
 
     def __init__(self, context: Context) -> None:
@@ -123,7 +124,7 @@ class _Interruption:
         self.installed = False
 
     def __enter__(self) -> None:
-        self.context.interrupted = None
+        self.context.depth += 1
         if threading.current_thread() is not threading.main_thread():
             return
         self.previous: Any = signal.getsignal(signal.SIGINT)
@@ -134,6 +135,9 @@ class _Interruption:
     def __exit__(self, *_: object) -> None:
         if self.installed:
             signal.signal(signal.SIGINT, self.previous)
+        self.context.depth -= 1
+        if self.context.depth == 0:
+            self.context.interrupted = None
 
     def _interrupt(self, number: int, frame: Any) -> None:
         try:
@@ -147,7 +151,8 @@ class Context:
 
     def __init__(self, threads: int = 0, allocator: Any = None) -> None:
         self.lock: Any = threading.RLock()  # a callback may call the library again
-        self.interrupted: BaseException | None = None
+        self.interrupted: BaseException | None = None  # by Ctrl-C, during the present call
+        self.depth = 0  # calls under way: callbacks of one make others
         self.dead: deque[Handle] = deque()
         self._users = 1
         self.devices: weakref.WeakValueDictionary[str, Any] = weakref.WeakValueDictionary()

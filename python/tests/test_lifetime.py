@@ -229,6 +229,29 @@ def test_ctrl_c_stops_a_solve():
     assert interrupted(code) == ["stopped", "CONVERGED"]
 
 
+def test_ctrl_c_in_a_callback_that_calls_the_library_again():
+    A, b = tessera.generate("stencil7", n=6, rhs=True)
+
+    def callback(iteration, residual):
+        if iteration == 2:
+            signal.raise_signal(signal.SIGINT)
+            for _ in range(2):  # these end at once, or without a trace of it
+                A.copy()
+
+    with pytest.raises(KeyboardInterrupt):
+        tessera.solve(A, b, callback=callback)
+    assert tessera.solve(A, b)[1].converged
+
+
+def test_an_earlier_ctrl_c_is_not_raised_again():
+    A, b = tessera.generate("stencil7", n=6, rhs=True)
+    with pytest.raises(KeyboardInterrupt):
+        tessera.solve(A, b, callback=lambda i, r: signal.raise_signal(signal.SIGINT))
+    with pytest.raises(tessera.ArgumentError):
+        tessera.set_threads(-1)  # a call that nothing can interrupt
+    assert np.allclose(A @ b, A.plan("ref") @ b)
+
+
 def test_ctrl_c_stops_a_callback_and_planning():
     code = """
         import time, tessera
