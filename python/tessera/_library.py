@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import importlib.util
+import operator
 import os
 import pathlib
 import signal
@@ -60,8 +61,9 @@ def _load_fast() -> Any:
         return _fast
     except ImportError:
         pass
-    beside = pathlib.Path(os.environ.get("TESSERA_LIBRARY", "")).parent / "_fast.abi3.so"
-    if not beside.is_file():
+    named = os.environ.get("TESSERA_LIBRARY")
+    beside = pathlib.Path(named).parent / "_fast.abi3.so" if named else None
+    if beside is None or not beside.is_file():
         return None
     found = importlib.util.spec_from_file_location("tessera._fast", beside)
     assert found is not None and found.loader is not None
@@ -319,6 +321,8 @@ def context() -> Context:
 
 def set_threads(threads: int) -> None:
     """Threads for everything from now on, in every context; 0: all. Plans keep theirs."""
+    threads = operator.index(threads)
+    context()  # one at least, which says whether there may be so many
     for each in list(_contexts):
         each.quick(lib.tess_ctx_set_threads, each.address, threads)
     _settings["threads"] = threads

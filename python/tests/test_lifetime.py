@@ -197,6 +197,22 @@ def test_set_threads():
         tessera.set_threads(before)
 
 
+def test_a_number_of_threads_that_cannot_be_is_not_kept():
+    code = """
+        import numpy as np, tessera
+        for wrong, error in ((-1, tessera.ArgumentError), (2.5, TypeError), (10**6, ValueError)):
+            try:
+                tessera.set_threads(wrong)
+            except error:
+                pass
+            else:
+                raise SystemExit(f"{wrong} threads")
+        tessera.set_threads(np.int64(1))
+        assert tessera.get_threads() == 1
+    """
+    subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=True, timeout=100)
+
+
 def interrupted(code):
     """The output of a program that gets Ctrl-C after it has printed "ready"."""
     # A shell's background jobs ignore Ctrl-C, and a child process inherits that.
