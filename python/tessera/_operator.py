@@ -1,5 +1,6 @@
 """The caller's operators: SciPy's LinearOperators, or any object with matvec or @, for the
-library's solvers. Their vectors are NumPy arrays over the library's own memory."""
+library's solvers. They get a copy of x, which they may keep: the library's own memory lasts as long
+as the solver."""
 
 from __future__ import annotations
 
@@ -48,10 +49,10 @@ class Operator:
 
     def _apply(self, _user: Any, transpose: int, x: int, y: int, _stream: Any) -> int:
         try:
-            source = self._vector(x)
-            source.flags.writeable = False
-            result = (self._backward if transpose else self._forward)(source)
+            result = (self._backward if transpose else self._forward)(self._vector(x).copy())
             result = np.asarray(result).reshape(-1)
+            if result.size != self._rows:
+                raise ValueError(f"the operator returned {result.size} numbers, not {self._rows}")
             np.copyto(self._vector(y), result, casting="same_kind")  # no imaginary part is lost
         except BaseException as error:  # cannot pass through the library
             self.failure = error

@@ -213,6 +213,28 @@ def test_operators_that_call_the_library_or_fail(system):
         tessera.Solver(A.plan().aslinearoperator()).update(A.data)
 
 
+def test_operators_may_keep_their_vectors_and_return_as_many_numbers():
+    kept = []
+
+    class Twice:
+        shape, dtype = (100_000, 100_000), np.dtype("f8")
+
+        def matvec(self, x):
+            kept.append(x)
+            return 2.0 * x
+
+    class Number(Twice):
+        def matvec(self, x):
+            return 2.0
+
+    b = np.ones(100_000)
+    x, info = tessera.solve(Twice(), b)
+    assert info.converged and np.allclose(x, 0.5)
+    assert all(np.isfinite(v).all() for v in kept)  # the solver and its memory are gone
+    with pytest.raises(ValueError, match="returned 1 numbers, not 100000"):
+        tessera.solve(Number(), b)
+
+
 def test_a_callback_may_multiply(system):
     A, b = system
     seen = []
