@@ -21,10 +21,10 @@ def plan_of(A: Any) -> Plan:
 
 
 def spec_of(name: str, options: dict[str, Any]) -> bytes:
-    """ "name:key=value,key=value" without what is None."""
+    """ "name:key=value,key=value" without what is None. The name may have keys already."""
     given = {key: value for key, value in options.items() if value is not None}
     text = ",".join(f"{key}={_text(value)}" for key, value in given.items())
-    return (f"{name}:{text}" if text else name).encode()
+    return (f"{name}{',' if ':' in name else ':'}{text}" if text else name).encode()
 
 
 def _text(value: Any) -> str:

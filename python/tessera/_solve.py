@@ -257,6 +257,11 @@ class Solver(Owner):
         return infos
 
 
+def _array_of(x: Any) -> Any:
+    """x itself if it is an array; a list as one of NumPy's."""
+    return x if hasattr(x, "reshape") else np.asarray(x)
+
+
 def _to_host(x: Any) -> Any:
     """CuPy's arrays have get(), PyTorch's cpu(); NumPy reads the others."""
     if hasattr(x, "get"):
@@ -272,13 +277,13 @@ def solve(
     method: str = "cg",
     pc: str | None = None,
     M: Any = None,
-    tol: float = 1e-8,
+    tol: float | None = None,
     callback: Callback | None = None,
     **options: Any,
 ) -> tuple[Any, Any]:
     """(x, info) of A x = b for a matrix, anything that bsr_array takes, a plan, which says on which
     device, or a LinearOperator. `tessera.methods()` and `tessera.preconditioners()` list what there
-    is; method="auto" finds both. Other options as in Solver."""
+    is; method="auto" finds both. tol is 1e-8 unless it is given. Other options as in Solver."""
     return Solver(A, method, pc, M, tol=tol, **options).solve(b, x0, callback)
 
 
@@ -309,14 +314,14 @@ def _like_scipy(name: str) -> Callable[..., tuple[Any, int]]:
         most = maxiter if maxiter is not None else 10 * rows or 1
         options: dict[str, Any] = {"tol": rtol, "atol": atol}
         if gmres:
-            options["restart"] = max(1, min(20 if restart is None else restart, rows))
+            options["restart"] = min(20 if restart is None else restart, max(rows, 2))
             most *= options["restart"]
         watch = (
             None if callback is None else lambda _iteration, residual: callback(residual) and None
         )
-        shape = np.shape(b)
-        flat = b.reshape(-1) if len(shape) == 2 and shape[1] == 1 else b
-        start = x0.reshape(-1) if x0 is not None and len(np.shape(x0)) == 2 else x0
+        b, x0 = _array_of(b), x0 if x0 is None else _array_of(x0)
+        flat = b.reshape(-1) if len(b.shape) == 2 and b.shape[1] == 1 else b
+        start = x0.reshape(-1) if x0 is not None and len(x0.shape) == 2 else x0
         ours = M if isinstance(M, str) else None
         given = None if isinstance(M, str) else M
         x, info = Solver(A, name, ours, given, max=most, **options).solve(flat, start, watch)

@@ -107,6 +107,32 @@ def test_time_steps(system):
     assert np.allclose(solver.solve(b)[0], first, atol=1e-6 * abs(first).max())
 
 
+def test_what_auto_found_goes_straight_there(system):
+    A, b = system
+    solver = tessera.Solver(A, "auto", tol=1e-6)
+    assert solver.solve(b)[1].converged and "tol=1e-06" in solver.found
+    x, info = tessera.solve(A, b, method=solver.found)
+    assert info.converged and info.true_residual <= 1e-6
+    with pytest.raises(tessera.OptionError, match="'tol' is given twice"):
+        tessera.solve(A, b, method=solver.found, tol=1e-9)
+    named = tessera.Solver(A, "cg:pc=ick", levels=2, max=1)
+    assert named.spec == "cg:pc=ick,levels=2,max=1" and named.solve(b)[1].iterations == 1
+    assert tessera.preconditioner(A, "iluk:levels=2", fill=5).spec == "iluk:levels=2,fill=5"
+
+
+def test_scipys_names_take_lists_and_small_systems():
+    A, b = [[4.0, 1.0], [1.0, 3.0]], [1.0, 2.0]
+    exact = np.linalg.solve(A, b)
+    for method in (tessera.cg, tessera.bicg, tessera.bicgstab, tessera.gmres):
+        for rhs in (b, [[1.0], [2.0]]):
+            x, failed = method(A, rhs, x0=[0.0, 0.0], rtol=1e-10)
+            assert failed == 0 and np.allclose(x, exact)
+        x, failed = method([[2.0]], [3.0])
+        assert failed == 0 and np.allclose(x, [1.5])
+    with pytest.raises(tessera.OptionError, match="restart=1 is outside"):
+        tessera.gmres(A, b, restart=1)
+
+
 def test_wrong_options_are_named(system):
     A, b = system
     with pytest.raises(tessera.OptionError, match="cgg"):
