@@ -65,6 +65,8 @@ def _in_scalars(strides: tuple[int, ...], size: int) -> tuple[int, ...]:
 
 
 def _of_numpy(x: np.ndarray[Any, Any]) -> Vector:
+    if not isinstance(x, np.ndarray):  # x itself was made an array: this is out
+        raise TypeError(f"out is a {type(x).__name__}, not an array")
     strides = _in_scalars(x.strides, x.itemsize)
     return Vector(x.ctypes.data, x.shape, strides, x.dtype, None, x)
 
@@ -118,7 +120,10 @@ class Arrays:
         if x.dtype == dtype and x.flags.aligned and x.dtype.isnative:
             return x
         check_type(x.dtype, dtype)
-        return x.astype(dtype)
+        converted = x.astype(dtype)
+        if x.dtype.kind in "iu" and not np.array_equal(converted, x):
+            raise TypeError(f"x has integers that {dtype} does not hold: convert x")
+        return converted
 
     def contiguous(self, x: Any) -> Any:
         return np.ascontiguousarray(x)
@@ -389,4 +394,6 @@ def arrays_of(x: Any) -> Arrays:
         return _seen.setdefault(type(x), kind())
     if hasattr(x, "__cuda_array_interface__"):
         return _CUDA
+    if hasattr(x, "tocsr"):
+        raise TypeError("products of two sparse matrices are SciPy's: use A.to_scipy()")
     return _DLPACK if hasattr(x, "__dlpack__") and hasattr(x, "__dlpack_device__") else NUMPY

@@ -8,6 +8,7 @@ one column are). Row offsets are converted to 64 bits.
 from __future__ import annotations
 
 import ctypes
+import operator
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -57,13 +58,26 @@ def as_values(x: Any, dtype: Any = None) -> _Array:
     return np.asarray(x, dtype=dtype)
 
 
+def sizes(given: Any, what: str) -> tuple[int, int] | None:
+    """Exactly two integers, of any kind. None stays."""
+    if given is None:
+        return None
+    try:
+        rows, cols = map(operator.index, given)
+    except (TypeError, ValueError):
+        raise TypeError(f"{what} is {given!r}, not two integers") from None
+    return rows, cols
+
+
 def adopt(context: Context, function: Any, *arguments: Any, keep: Any = None) -> Handle:
     """A new matrix from a call of the library."""
     return context.make(lib.tess_matrix_destroy, (), function, *arguments, keep=keep)
 
 
-def _indices(array: Any, kind: type, most: int, what: str) -> _Array:
+def index_array(array: Any, kind: type, most: int, what: str) -> _Array:
     array = np.asarray(array)
+    if array.shape == (0,):
+        return np.empty(0, kind)  # NumPy makes an empty list one of floats
     if array.ndim != 1 or array.dtype.kind not in "iu":
         raise TypeError(f"{what} is {array.ndim}-dimensional {array.dtype}, not a list of integers")
     if array.dtype != kind and array.size and (array.max() > most or array.min() < -most):
@@ -87,8 +101,8 @@ def from_blocks(
     if data.ndim != 3 or 0 in data.shape[1:]:
         raise ValueError(f"data has the shape {data.shape}, not (blocks, r, c)")
     count, height, width = data.shape
-    columns = _indices(indices, np.int32, 2**31 - 1, "indices")
-    offsets = _indices(indptr, np.int64, 2**63 - 1, "indptr")
+    columns = index_array(indices, np.int32, 2**31 - 1, "indices")
+    offsets = index_array(indptr, np.int64, 2**63 - 1, "indptr")
     if offsets.size == 0 or offsets[-1] != count or columns.size != count:
         last = offsets[-1] if offsets.size else "missing"
         raise ValueError(
@@ -134,8 +148,8 @@ def from_coordinates(
     context: Context, rows: Any, cols: Any, values: Any, shape: tuple[int, int], dtype: Any
 ) -> Handle:
     values = np.ascontiguousarray(as_values(values, dtype))
-    row = _indices(rows, np.int64, 2**63 - 1, "rows")
-    col = _indices(cols, np.int64, 2**63 - 1, "columns")
+    row = index_array(rows, np.int64, 2**63 - 1, "rows")
+    col = index_array(cols, np.int64, 2**63 - 1, "columns")
     if not row.size == col.size == values.size:
         raise ValueError(f"{row.size} rows, {col.size} columns and {values.size} values: not equal")
     arrays = (row.ctypes.data, col.ctypes.data, values.ctypes.data)
@@ -163,8 +177,13 @@ def from_dense(context: Context, x: Any, dtype: Any) -> Handle:
     return from_coordinates(context, rows, cols, x[rows, cols], x.shape, dtype)
 
 
-def reblocked(context: Context, source: Handle, blocksize: tuple[int, int]) -> Handle:
-    blocking = structs["tess_blocking"](*blocksize)
+def reblocked(context: Context, source: Handle, blocksize: tuple[int, int] | None) -> Handle:
+    """The matrix in blocks of another size; None: detected."""
+    blocking = structs["tess_blocking"](*blocksize) if blocksize else None
     return adopt(
-        context, lib.tess_matrix_to_blocks, context.address, source.address, ctypes.byref(blocking)
+        context,
+        lib.tess_matrix_to_blocks,
+        context.address,
+        source.address,
+        ctypes.byref(blocking) if blocking else None,
     )

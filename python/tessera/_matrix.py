@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from . import _construct, _library, _report
-from ._arrays import arrays_of
-from ._construct import DTYPES, TYPES, adopt
+from ._arrays import NUMPY, arrays_of
+from ._construct import DTYPES, TYPES, adopt, sizes
 from ._library import Context, Handle, Owner, constants, lib, structs
 from ._plan import Plan
 from ._transpose import Products, Transposed
@@ -44,6 +44,7 @@ class bsr_array(Products, Owner):
     ) -> None:
         context = _library.context()
         found = None
+        shape, blocksize = sizes(shape, "shape"), sizes(blocksize, "blocksize")
         if isinstance(x, bsr_array):
             source = x._converted(dtype)
             context, made = x._handle.context, source._handle.share()
@@ -65,13 +66,13 @@ class bsr_array(Products, Owner):
         else:
             made = _construct.from_dense(context, x, dtype)
         self._take(made)
-        if shape is not None and tuple(shape) != self.shape:
-            raise ValueError(f"shape {tuple(shape)} was asked for, and x has {self.shape}")
+        if shape is not None and shape != self.shape:
+            raise ValueError(f"shape {shape} was asked for, and x has {self.shape}")
         if blocksize is None and found is None:
             blocksize = _report.recommended(self._handle)
-        if blocksize is not None and tuple(blocksize) != self.blocksize:
+        if blocksize is not None and blocksize != self.blocksize:
             plain = self._handle
-            self._take(_construct.reblocked(context, plain, (blocksize[0], blocksize[1])))
+            self._take(_construct.reblocked(context, plain, blocksize))
             context.bury(plain)
 
     def _take(self, handle: Handle) -> None:
@@ -161,7 +162,7 @@ class bsr_array(Products, Owner):
         device = "cpu"
         if not isinstance(x, np.ndarray):
             kind = arrays_of(x)
-            number = kind.view(x).device if hasattr(x, "shape") else None
+            number = None if kind is NUMPY else kind.view(x).device
             device = "cpu" if number is None else f"cuda:{number}"
         plan = self._plans.get(device)
         if plan is None:
@@ -215,8 +216,8 @@ class bsr_array(Products, Owner):
 
     def to_blocks(self, blocksize: tuple[int, int] | None = None) -> bsr_array:
         """The matrix in blocks of another size; None: detected."""
-        blocking = structs["tess_blocking"](*blocksize) if blocksize else None
-        return self._make(lib.tess_matrix_to_blocks, ctypes.byref(blocking) if blocking else None)
+        given, context = sizes(blocksize, "blocksize"), self._handle.context
+        return bsr_array(_construct.reblocked(context, self._handle, given))
 
     def copy(self) -> bsr_array:
         """The same matrix in arrays of its own."""
@@ -225,7 +226,7 @@ class bsr_array(Products, Owner):
     def permute(self, order: Any) -> bsr_array:
         """Block rows and columns renumbered alike: `order` lists the old numbers in their new
         order."""
-        order = np.ascontiguousarray(order, dtype=np.int64)
+        order = _construct.index_array(order, np.int64, 2**63 - 1, "order")
         if order.shape != (self._view.block_rows,):
             raise ValueError(f"order has the shape {order.shape}, not ({self._view.block_rows},)")
         return self._make(lib.tess_matrix_permute, order.ctypes.data)
@@ -331,6 +332,7 @@ def read(path: str | os.PathLike[str], blocksize: tuple[int, int] | None = None)
     """A matrix from a Matrix Market file, plain or gzip, or a .tess file. The block size of a
     Matrix Market file is detected unless it is given; (1, 1) leaves it as it is."""
     context = _library.context()
+    blocksize = sizes(blocksize, "blocksize")
     made = bsr_array(adopt(context, lib.tess_matrix_read, context.address, os.fsencode(path)))
     if blocksize is None and made.blocksize == (1, 1):
         blocksize = _report.recommended(made._handle)
