@@ -43,6 +43,16 @@ Times vary, the rest does not. A generated problem brings its right-hand side.
   "gb_per_s":
   "read_gb_per_s":
 
+What auto found has the tolerances, so that it ends where auto did.
+
+  $ tessera solve gen:stencil7:n=6,b=2 --device ref --options tol=0,atol=1e-3 | grep '^solver'
+  solver    cg:pc=bjacobi,tol=0,atol=0.001, b is the generator's
+
+A kernel with its parameters may be long.
+
+  $ tessera solve gen:stencil7:n=4,b=1 --device cpu:1 --method cg --format fbcsr --params shapes=4x4/5x5/6x6/7x7/8x8/9x9/10x10/11x11/12x12/13x13/14x14/15x15/16x16 | grep '^kernel' | sed 's/_f64_[a-z0-9]* /_f64 /'
+  kernel    fbcsr fbcsr_spmv_f64 shapes=4x4/5x5/6x6/7x7/8x8/9x9/10x10/11x11/12x12/13x13/14x14/15x15/16x16
+
 A file's right-hand side is A times ones, or another file; x, the history and its picture go to files.
 
   $ tessera solve tridiagonal.mtx --device ref --out x.mtx --history h.csv --plot h.svg | grep solver && tail -n +4 x.mtx | awk '{printf "%.6f\n", $1}' && head -n 2 h.csv && grep -c polyline h.svg

@@ -56,11 +56,11 @@ int solve_print(cli_app *app, const tess_matrix *A, const tess_device *device,
 {
     const tess_result *r = &report->result;
     const tess_plan_info *plan = &report->plan;
-    char a[TEXT_MAX], b[TEXT_MAX];
+    char a[TEXT_MAX], b[TEXT_MAX], name[NAME_MAX_LENGTH];
     printf("matrix    ");
     print_matrix_line(A);
     printf("\ndevice    %s\n", tess_device_description(device));
-    printf("kernel    %s\n", text_kernel(plan->format, plan->kernel, plan->params, a));
+    printf("kernel    %s\n", text_kernel(plan->format, plan->kernel, plan->params, name));
     if (*plan->regrouping)
         printf("regroup   %s\n", plan->regrouping);
     for (int i = 0; tess_solver_attempt(report->solver, i + 1); i++)
