@@ -155,6 +155,10 @@ int help_run(cli_app *app, int argc, char **argv); /* `tessera help ...` */
 /* terminal.c */
 void terminal_open(cli_app *app);
 int terminal_progress(void *user, const char *what, double fraction); /* a tess_progress_fn */
+/* Puts the line in the place of the last one on stderr, cut to the width of the terminal: what goes
+ * on to another line would stay. */
+void terminal_show_progress(cli_app *app, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 void terminal_log(void *user, const char *line);
 /* A tess_log_fn. Shows the line with --verbose, or if it is a note and notes are shown. */
 void terminal_hear(void *user, const char *line);

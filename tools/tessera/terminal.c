@@ -3,8 +3,10 @@
  * Colours: stdout is a terminal, NO_COLOR is unset or empty (no-color.org), TERM is not "dumb".
  * Progress: stderr is a terminal, and the run has lasted for a second. */
 #include <signal.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "command.h"
@@ -30,17 +32,35 @@ void terminal_open(cli_app *app)
     app->live = isatty(STDERR_FILENO) && smart;
 }
 
+/* The columns of the terminal on stderr. */
+static int columns(void)
+{
+    enum { USUAL = 80 };
+    struct winsize size;
+    return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : USUAL;
+}
+
+void terminal_show_progress(cli_app *app, const char *format, ...)
+{
+    char line[256];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    fprintf(stderr, "\r\033[K%.*s", columns() - 1, line);
+    fflush(stderr);
+    app->progress_shown = true;
+}
+
 int terminal_progress(void *user, const char *what, double fraction)
 {
     cli_app *app = user;
     if (seconds_now() - app->started < 1.0)
         return 0;
     if (fraction >= 0)
-        fprintf(stderr, "\r\033[K%s %3.0f %%", what, 100 * lesser(fraction, 1.0));
+        terminal_show_progress(app, "%s %3.0f %%", what, 100 * lesser(fraction, 1.0));
     else
-        fprintf(stderr, "\r\033[K%s ...", what);
-    fflush(stderr);
-    app->progress_shown = true;
+        terminal_show_progress(app, "%s ...", what);
     return 0;
 }
 

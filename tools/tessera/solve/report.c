@@ -14,17 +14,17 @@ int solve_show_progress(void *user, int64_t iteration, double residual)
         return 1;
     if (!p->app->live || now - p->started < 1 || now - p->shown < 0.2)
         return 0;
-    fprintf(stderr, "\r\033[Kiteration %lld   |r|/|b| %.2e", (long long)iteration, residual);
+    char speed[40] = "", left[40] = "";
     const double steps = (double)(iteration - p->shown_iteration);
     if (p->shown > 0 && steps > 0 && residual > 0 && p->shown_residual > 0) {
         const double rate = pow(residual / p->shown_residual, 1 / steps);
-        fprintf(stderr, "   rate %.3f", rate);
-        if (rate < 1 && residual > p->tol)
-            fprintf(stderr, "   %.0f s to go",
-                    log(p->tol / residual) / log(rate) * (now - p->shown) / steps);
+        snprintf(speed, sizeof speed, "   rate %.3f", rate);
+        if (rate < 1 && p->tol > 0 && residual > p->tol)
+            snprintf(left, sizeof left, "   %.0f s to go",
+                     log(p->tol / residual) / log(rate) * (now - p->shown) / steps);
     }
-    fflush(stderr);
-    p->app->progress_shown = true;
+    terminal_show_progress(p->app, "iteration %lld   |r|/|b| %.2e%s%s", (long long)iteration,
+                           residual, speed, left);
     p->shown = now;
     p->shown_iteration = iteration;
     p->shown_residual = residual;
