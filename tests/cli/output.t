@@ -52,6 +52,20 @@ What cannot be written is said before the work begins, here before the input is 
   2> tessera: x.txt: text of one number per line cannot hold c64: name a file with .mtx, .mtx.gz or .npy
   [2]
 
+Two outputs have two names; a device may have both.
+
+  $ tessera solve gen:stencil7:n=4,b=2 --device ref --out x.txt --history x.txt
+  2> tessera: solve: two outputs cannot both be 'x.txt': name another file
+  [2]
+  $ tessera solve gen:stencil7:n=4,b=2 --device ref --plot - --history -
+  2> tessera: solve: two outputs cannot both be '-': name another file
+  [2]
+  $ tessera generate stencil7:n=2 A.mtx --rhs A.mtx
+  2> tessera: generate: two outputs cannot both be 'A.mtx': name another file
+  [2]
+  $ tessera solve gen:stencil7:n=4,b=2 --device ref --method cg --out /dev/null --history /dev/null | head -n 1
+  matrix    128 x 128, 352 blocks of 2 x 2, f64
+
 Data on standard output stand there alone.
 
   $ tessera predict gen:stencil7:n=4,b=2 --device cpu:1 --map - 2>/dev/null | head -c 4; echo

@@ -1,6 +1,7 @@
 /* Command lines: "--name value", "--name=value", "-v", "-o FILE", operands in any order, "--" ends
  * options. */
 #include <string.h>
+#include <sys/stat.h>
 
 #include "command.h"
 
@@ -290,6 +291,21 @@ bool args_parse(cli_app *app, const cli_command *command, int argc, char **argv,
     return common->help || check_rules(app, list, count, given);
 }
 
+/* A file that is written twice would have the second output alone, and standard output both in one.
+ * A device, such as /dev/null, may have the same name twice. */
+static int check_apart(cli_app *app, const char *const *paths, size_t count)
+{
+    struct stat file;
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < i && paths[i]; k++)
+            if (paths[k] && strcmp(paths[i], paths[k]) == 0 &&
+                (stat(paths[i], &file) != 0 || S_ISREG(file.st_mode)))
+                return fail(app, EXIT_USAGE,
+                            "%s: two outputs cannot both be '%s': name another file",
+                            app->command->name, paths[i]);
+    return EXIT_DONE;
+}
+
 int args_check_outputs(cli_app *app, const cli_command *command, const void *args)
 {
     const common_args *common = args;
@@ -301,6 +317,7 @@ int args_check_outputs(cli_app *app, const cli_command *command, const void *arg
             paths[i] = *(const char *const *)((const char *)args + list[i]->offset);
     if (command->output_operand > 0)
         paths[count] = common->operands[command->output_operand - 1];
+    TRY_EXIT(check_apart(app, paths, count + 1));
     for (size_t i = 0; i <= count; i++) {
         output_divert(app, paths[i]);
         TRY_EXIT(output_check(app, paths[i]));
