@@ -4,6 +4,10 @@ Wisdom is off in tests; a file of their own where it matters.
   0 classes known; wisdom is off
   $ tessera tune --forget all
   0 classes forgotten
+  $ tessera tune --forget all --json
+  {
+    "forgotten": 0
+  }
   $ tessera tune
   2> tessera: tune: INPUT is missing (or --show, or --forget)
   [2]

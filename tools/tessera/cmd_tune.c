@@ -177,7 +177,7 @@ static int run(cli_app *app, void *arguments)
         return fail(app, EXIT_USAGE, "tune: --%s takes no INPUT: leave it out",
                     args->forget ? "forget" : "show");
     if (args->forget)
-        return tune_forget(app, args->forget);
+        return tune_forget(app, args->forget, args->common.json);
     if (args->show)
         return tune_show(app, args->common.json);
     if (args->common.operand_count == 0)

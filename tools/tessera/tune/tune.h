@@ -33,6 +33,6 @@ json_t *tune_json(const tuning *t, const char *input);
 
 /* wisdom.c: --show and --forget */
 int tune_show(cli_app *app, bool json);
-int tune_forget(cli_app *app, const char *part);
+int tune_forget(cli_app *app, const char *part, bool json);
 
 #endif

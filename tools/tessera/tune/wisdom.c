@@ -43,10 +43,12 @@ int tune_show(cli_app *app, bool json)
     return EXIT_DONE;
 }
 
-int tune_forget(cli_app *app, const char *part)
+int tune_forget(cli_app *app, const char *part, bool json)
 {
     int64_t forgotten;
     TRY_CALL(app, tess_wisdom_forget(app->ctx, strcmp(part, "all") == 0 ? "" : part, &forgotten));
+    if (json)
+        return print_json(app, json_make("{s:I}", "forgotten", (json_int_t)forgotten));
     printf("%lld class%s forgotten\n", (long long)forgotten, forgotten == 1 ? "" : "es");
     return EXIT_DONE;
 }
