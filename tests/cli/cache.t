@@ -26,6 +26,12 @@ The cache of compiled kernels, in a directory of its own. Other files there are 
   {
     "removed": 0
   }
+  $ tessera cache list --arch 90
+  2> tessera: cache: --arch does nothing with list: leave it out
+  [2]
+  $ tessera cache clear --arch=80
+  2> tessera: cache: --arch does nothing with clear: leave it out
+  [2]
   $ tessera cache clera
   2> tessera: cache cannot 'clera' (nearest: 'clear')
   [2]

@@ -45,13 +45,14 @@ static int list_cache(cli_app *app, const cache_args *args)
 
 static int warm_cache(cli_app *app, const cache_args *args)
 {
+    enum { USUAL_ARCH = 90 };
+    const int arch = args->arch ? (int)args->arch : USUAL_ARCH;
     int compiled;
     double start = seconds_now();
-    TRY_CALL(app, tess_kernel_cache_warm(app->ctx, (int)args->arch, &compiled));
+    TRY_CALL(app, tess_kernel_cache_warm(app->ctx, arch, &compiled));
     if (args->common.json)
         return print_json(app, json_make("{s:i}", "compiled", compiled));
-    printf("%d kernels compiled for sm_%d in %.1f s\n", compiled, (int)args->arch,
-           seconds_now() - start);
+    printf("%d kernels compiled for sm_%d in %.1f s\n", compiled, arch, seconds_now() - start);
     return EXIT_DONE;
 }
 
@@ -70,14 +71,13 @@ static int run(cli_app *app, void *arguments)
     cache_args *args = arguments;
     const char *const actions[] = {"list", "clear", "warm"};
     const char *action = args->common.operand_count > 0 ? args->common.operands[0] : "list";
-    if (args->arch == 0)
-        args->arch = 90;
-    if (strcmp(action, "list") == 0)
-        return list_cache(app, args);
-    if (strcmp(action, "clear") == 0)
-        return clear_cache(app, args);
+    const bool list = strcmp(action, "list") == 0, clear = strcmp(action, "clear") == 0;
     if (strcmp(action, "warm") == 0)
         return warm_cache(app, args);
+    if ((list || clear) && args->arch != 0)
+        return fail(app, EXIT_USAGE, "cache: --arch does nothing with %s: leave it out", action);
+    if (list || clear)
+        return list ? list_cache(app, args) : clear_cache(app, args);
     const char *nearest = tess_nearest(action, actions, 3);
     return nearest ? fail(app, EXIT_USAGE, "cache cannot '%s' (nearest: '%s')", action, nearest)
                    : fail(app, EXIT_USAGE, "cache cannot '%s' (one of: list, clear, warm)", action);
