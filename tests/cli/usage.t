@@ -19,8 +19,14 @@ Mistakes are one sentence with the nearest right word.
   2> tessera: unknown command 'spvm' (nearest: 'spmv'); 'tessera help' lists them
   [2]
   $ tessera help spvm
-  2> tessera: help: there is no command 'spvm'; 'tessera help' lists them
+  2> tessera: unknown command 'spvm' (nearest: 'spmv'); 'tessera help' lists them
   [2]
+  $ tessera help spmv solve
+  2> tessera: help: 'solve' is one operand too many; usage: tessera help [COMMAND]
+  [2]
+  $ for word in help --help; do tessera help $word | head -n 1; done
+  usage: tessera COMMAND [OPTION...] [OPERAND...]
+  usage: tessera COMMAND [OPTION...] [OPERAND...]
   $ tessera spmv
   2> tessera: spmv: an operand is missing; usage: tessera spmv INPUT
   [2]

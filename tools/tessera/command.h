@@ -151,6 +151,9 @@ const cli_option *args_common_option(const cli_command *command, size_t index);
 void help_overview(void);
 void help_command(const cli_app *app, const cli_command *command);
 int help_run(cli_app *app, int argc, char **argv); /* `tessera help ...` */
+bool is_help(const char *word);                    /* help, --help or -h */
+/* Says that there is no such command, and which name is the nearest. Returns the exit status. */
+int unknown_command(cli_app *app, const char *name);
 
 /* terminal.c */
 void terminal_open(cli_app *app);

@@ -258,13 +258,32 @@ static void print_zsh(void)
 
 /* ---- tessera help [COMMAND | --man | --bash | --zsh] ---- */
 
+bool is_help(const char *word)
+{
+    return strcmp(word, "help") == 0 || strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
+}
+
+int unknown_command(cli_app *app, const char *name)
+{
+    const char *names[64] = {"help"};
+    size_t count = 1;
+    for (size_t i = 0; i < command_count && count < 64; i++)
+        names[count++] = commands[i]->name;
+    const char *nearest = tess_nearest(name, names, count);
+    return fail(app, EXIT_USAGE, "unknown command '%s'%s%s%s; 'tessera help' lists them", name,
+                nearest ? " (nearest: '" : "", nearest ? nearest : "", nearest ? "')" : "");
+}
+
 int help_run(cli_app *app, int argc, char **argv)
 {
     static const struct {
         const char *name;
         void (*print)(void);
     } renderings[] = {{"--man", print_man}, {"--bash", print_bash}, {"--zsh", print_zsh}};
-    if (argc == 0) {
+    if (argc > 1)
+        return fail(app, EXIT_USAGE,
+                    "help: '%s' is one operand too many; usage: tessera help [COMMAND]", argv[1]);
+    if (argc == 0 || is_help(argv[0])) {
         help_overview();
         return EXIT_DONE;
     }
@@ -280,6 +299,5 @@ int help_run(cli_app *app, int argc, char **argv)
             return EXIT_DONE;
         }
     }
-    return fail(app, EXIT_USAGE, "help: there is no command '%s'; 'tessera help' lists them",
-                argv[0]);
+    return unknown_command(app, argv[0]);
 }

@@ -69,17 +69,6 @@ static int run_command(cli_app *app, const cli_command *command, int argc, char 
     return exit_status;
 }
 
-static int unknown_command(cli_app *app, const char *name)
-{
-    const char *names[64] = {"help"};
-    size_t count = 1;
-    for (size_t i = 0; i < command_count && count < 64; i++)
-        names[count++] = commands[i]->name;
-    const char *nearest = tess_nearest(name, names, count);
-    return fail(app, EXIT_USAGE, "unknown command '%s'%s%s%s; 'tessera help' lists them", name,
-                nearest ? " (nearest: '" : "", nearest ? nearest : "", nearest ? "')" : "");
-}
-
 static int dispatch(cli_app *app, int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : "help";
@@ -91,7 +80,7 @@ static int dispatch(cli_app *app, int argc, char **argv)
         printf("tessera %s\n", tess_version());
         return EXIT_DONE;
     }
-    if (strcmp(name, "help") == 0 || strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
+    if (is_help(name))
         return help_run(app, argc - 2, argv + 2);
     for (size_t i = 0; i < command_count; i++)
         if (strcmp(name, commands[i]->name) == 0)
