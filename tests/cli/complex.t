@@ -89,3 +89,9 @@ What takes no complex numbers says so.
   $ tessera calibrate --type c64
   2> tessera: tess_calibrate takes matrices of f64 and f32, this one is c64: use one of those
   [2]
+
+Format fbcsr has real values: `info` says nothing of it.
+
+  $ tessera info gen:stencil7:n=2,type=c64 | grep -c fbcsr
+  0
+  [1]

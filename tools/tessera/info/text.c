@@ -204,7 +204,8 @@ static void print_verdict(const cli_app *app, const info_facts *facts)
         return;
     char shapes[768];
     info_describe_shapes(facts, shapes, sizeof shapes);
-    print_reason("fbcsr", shapes);
+    if (*shapes) /* complex matrices have none */
+        print_reason("fbcsr", shapes);
     if (info_regrouping_pays(facts)) {
         print_reason("renumber", facts->regrouping->reason);
         print_reason("", is_complex(facts->matrix.type)
