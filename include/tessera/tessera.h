@@ -593,8 +593,8 @@ typedef struct tess_plan_options {
     int reproducible;   /* 1: bitwise the same result for any number of threads */
     int fresh;          /* 1: search although the choice for such a matrix is remembered, and
                            although the matrix is small */
-    const char *form;   /* of products on several parts: tess_product_form_name; NULL: the first;
-                           ignored on one device */
+    const char *form;   /* of products on several parts: tess_product_form_name; NULL: the first.
+                           A device of one part takes none */
     tess_regroup regroup;
 } tess_plan_options;
 
@@ -630,7 +630,7 @@ TESS_API tess_status tess_plan_create(tess_ctx *ctx, const tess_matrix *A, tess_
 TESS_API void tess_plan_destroy(tess_plan *plan);
 
 /* y = alpha A x + beta y. Vectors are arrays of the matrix's type: x of cols scalars, y of rows
- * scalars, without padding. x and y that overlap are refused. beta = 0 never reads y. Without
+ * scalars, without padding. The call fails where x and y overlap. beta = 0 never reads y. Without
  * entries y becomes beta y. Where a format stores zeros beside A's entries (fbcsr, half storage
  * with rows in lanes), they are multiplied like entries: an infinity in x may reach rows without an
  * entry in its column. */

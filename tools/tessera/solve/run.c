@@ -15,7 +15,7 @@ const cli_option solver_options[] = {
     {"tol", OPTION_TEXT, offsetof(solver_args, solve.tol), "T",
      "stop at |r| <= T |b| (default 1e-8)", 0, 0},
     {"max-iterations", OPTION_INT, offsetof(solver_args, solve.max), "N",
-     "stop after N iterations (default 10000)", 1, 1000000000},
+     "stop after N iterations (default 10000; auto: 100000)", 1, 1000000000},
     {"solver", OPTION_TEXT, offsetof(solver_args, solve.spec), "SPEC",
      "the whole solver as it is printed: cg:pc=ic0,tol=1e-6", 0, 0},
     {"options", OPTION_TEXT, offsetof(solver_args, solve.more), "KEYS",
