@@ -174,8 +174,6 @@ class bsr_array(Products, Owner):
             raise TypeError("products of two sparse matrices are SciPy's: use A.to_scipy()")
         return self._plan_for(x) @ x
 
-    dot = Products.matvec
-
     def transposed_product(self, x: Any) -> Any:
         """A^T x."""
         return self._plan_for(x).transposed_product(x)

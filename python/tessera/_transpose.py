@@ -54,7 +54,7 @@ class Products:
         """A x, as SciPy's LinearOperator has it."""
         return self @ x
 
-    matmat = matvec
+    matmat = dot = matvec
 
     def rmatmat(self, x: Any) -> Any:
         """A^H x, as SciPy's LinearOperator has it."""
@@ -76,6 +76,10 @@ class Transposed(Products):
         self._of, self._transposed, self._conjugated = of, transposed, conjugated
         self.shape = of.shape[::-1] if transposed else of.shape
         self.dtype = of.dtype
+
+    def __repr__(self) -> str:
+        words = ["conjugate"] * self._conjugated + ["transpose"] * self._transposed
+        return f"<{' '.join(words)} of {self._of!r}>"
 
     def _turned(self, transpose: bool, conjugate: bool) -> Any:
         transposed, conjugated = self._transposed != transpose, self._conjugated != conjugate

@@ -70,6 +70,18 @@ def test_vectors_are_what_numpy_takes_for_arrays(S):
                 attempt(number)
 
 
+def test_what_is_not_made_says_what_it_is(S):
+    A = tessera.bsr_array(S + 1j * S, blocksize=(3, 3))
+    whole = "of <tessera.bsr_array 12 x 12 complex128, 7 blocks of 3 x 3>>"
+    turned = {"transpose": A.T, "conjugate transpose": A.H, "conjugate": A.conj()}
+    for name, of in turned.items():
+        assert repr(of) == f"<{name} {whole}"
+    plan, x = A.plan("cpu", "estimate"), np.ones(12)
+    assert repr(plan.T) == f"<transpose of {plan!r}>"
+    for product in (A, A.T, A.H, plan, plan.T):
+        assert np.array_equal(product.dot(x), product @ x)
+
+
 def test_out_is_an_array_at_any_address(S):
     plan, x = tessera.bsr_array(S).plan("cpu", "estimate"), np.ones(12)
     with pytest.raises(TypeError, match="out is a list, not an array"):
