@@ -12,9 +12,7 @@ tess_status tess_cpu_prepare_family(tess_plan *plan, const tess_plan_options *op
                          options->params);
     if (options->kernel)
         TESS_TRY(tess_cpu_named(plan->device, format->name, plan->matrix, options->kernel, &named));
-    TESS_TRY(tess_cpu_plan_create(plan->device, plan->matrix, named,
-                                  format == &tess_cpu_format_symmetric, options->reproducible != 0,
-                                  &state));
+    TESS_TRY(tess_cpu_plan_create(plan->device, plan->matrix, named, &state));
     plan->state = state;
     snprintf(plan->kernel, sizeof plan->kernel, "%s",
              named ? named->name : state->kernels[family]->name);
@@ -77,11 +75,26 @@ static void explain(tess_plan *plan)
                 (long long)work->pieces);
 }
 
+static tess_status count(const tess_device *device, const tess_matrix *A, int streams,
+                         tess_cpu_stored *out)
+{
+    *out = (tess_cpu_stored){.moved = tess_matrix_spmv_bytes(A), .blocks = (double)A->blocks};
+    if (streams == 1)
+        return TESS_OK;
+    tess_cpu_work work;
+    TESS_TRY(tess_cpu_work_create(device->ctx, A, tess_cpu_shares(device, A), streams, &work));
+    out->lockstep = tess_cpu_work_lockstep(&work, A->row_offsets);
+    tess_cpu_work_destroy(&work);
+    return TESS_OK;
+}
+
 const tess_cpu_format tess_cpu_format_bsr = {
     .name = "bsr",
     .doubt = 1,
     .complex = true,
+    .naive = true,
     .prepare = prepare,
     .candidates = candidates,
     .explain = explain,
+    .count = count,
 };

@@ -26,8 +26,7 @@ static tess_status allocate_scratch(tess_cpu_plan *plan)
 }
 
 tess_status tess_cpu_plan_create(const tess_device *device, const tess_matrix *A,
-                                 const tess_cpu_kernel *named, bool symmetric, bool reproducible,
-                                 tess_cpu_plan **out)
+                                 const tess_cpu_kernel *named, tess_cpu_plan **out)
 {
     tess_ctx *ctx = device->ctx;
     tess_cpu_plan *plan;
@@ -40,55 +39,7 @@ tess_status tess_cpu_plan_create(const tess_device *device, const tess_matrix *A
     tess_status status = tess_cpu_work_create(
         ctx, A, tess_cpu_shares(device, A), plan->kernels[TESS_CPU_BSR_SPMV]->streams, &plan->work);
     TESS_THEN(allocate_scratch(plan));
-    if (status == TESS_OK && symmetric)
-        status =
-            tess_cpu_half_create(device, &plan->matrix, plan->kernels[TESS_CPU_SYMMETRIC_SPMV],
-                                 plan->kernels[TESS_CPU_SYMMETRIC_SPMM], reproducible, &plan->half);
     return TESS_DELIVER(status, plan, tess_cpu_plan_destroy, out);
-}
-
-/* The kernel of a remainder: one with a single stream, unless the best kernel prefetches x. Rows of
- * a remainder differ in length, so that streams in lockstep would wait for each other: one stream
- * took 1.44 ms, four took 2.22 ms (what 3 x 3 and 2 x 2 leave of 5 x 3 blocks). */
-static const tess_cpu_kernel *rest_kernel(const tess_device *device, tess_cpu_isa isa,
-                                          const tess_matrix *rest)
-{
-    const tess_cpu_kernel_table *table = tess_cpu_table(isa);
-    const tess_cpu_kernel *best = tess_cpu_best(device, TESS_CPU_BSR_SPMV, rest);
-    for (size_t i = 0; i < table->count && !best->prefetch; i++) {
-        const tess_cpu_kernel *kernel = &table->kernels[i];
-        if (tess_cpu_kernel_applies(kernel, TESS_CPU_BSR_SPMV, rest) && kernel->block_height > 0 &&
-            kernel->streams == 1 && !kernel->prefetch)
-            return kernel;
-    }
-    return best;
-}
-
-tess_status tess_cpu_plan_create_fbcsr(const tess_device *device, const tess_matrix *A,
-                                       const tess_fbcsr_options *shapes, tess_cpu_isa isa,
-                                       tess_cpu_plan **out)
-{
-    tess_cpu_plan *plan;
-    tess_fbcsr *F = NULL;
-    tess_fbcsr_sources *sources = NULL;
-    TESS_TRY(tess_cpu_plan_create(device, A, NULL, false, false, &plan));
-    tess_status status;
-    if (shapes->count > 0) { /* else the whole matrix is the remainder */
-        TESS_TRY_CLEAN(tess_fbcsr_create(device->ctx, A, shapes, &F));
-        const tess_cpu_kernel *rest = rest_kernel(device, isa, F->rest);
-        TESS_TRY_CLEAN(tess_fbcsr_sources_create(F, &sources));
-        TESS_TRY_CLEAN(tess_cpu_fbcsr_create(device, F, isa, rest, &plan->fbcsr));
-        tess_free(F->ctx, F->map); /* the sources replace it */
-        F->map = NULL;
-        plan->fbcsr->sources = sources;
-    }
-    *out = plan;
-    return TESS_OK;
-cleanup:
-    tess_fbcsr_sources_destroy(sources);
-    tess_fbcsr_destroy(F);
-    tess_cpu_plan_destroy(plan);
-    return status;
 }
 
 void tess_cpu_plan_destroy(tess_cpu_plan *plan)

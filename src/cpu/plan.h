@@ -39,17 +39,17 @@ typedef struct tess_cpu_plan {
 
 /* How many threads share a product with A stored whole. */
 int tess_cpu_shares(const tess_device *device, const tess_matrix *A);
-/* A state for A, with the kernel `named` (or NULL) and otherwise the best ones. `symmetric`: A is
- * stored by half too. `reproducible`: the same bits for any number of threads, which products with
- * A stored whole always give. */
+/* A state for A stored whole, with the kernel `named` (or NULL) and otherwise the best ones. */
 tess_status tess_cpu_plan_create(const tess_device *device, const tess_matrix *A,
-                                 const tess_cpu_kernel *named, bool symmetric, bool reproducible,
-                                 tess_cpu_plan **out);
+                                 const tess_cpu_kernel *named, tess_cpu_plan **out);
+void tess_cpu_plan_destroy(tess_cpu_plan *plan);
+
+/* ---- format_fbcsr.c ---- */
+
 /* A state for A in format fbcsr, with these shapes and kernels. */
 tess_status tess_cpu_plan_create_fbcsr(const tess_device *device, const tess_matrix *A,
                                        const tess_fbcsr_options *shapes, tess_cpu_isa isa,
                                        tess_cpu_plan **out);
-void tess_cpu_plan_destroy(tess_cpu_plan *plan);
 
 /* ---- spmv.c ---- */
 

@@ -17,7 +17,7 @@ static tess_status plan_transpose(const tess_plan *whole, const tess_matrix *T, 
     tess_fbcsr_options shapes;
     tess_cpu_isa isa;
     if (!whole->named || !plan->fbcsr)
-        return tess_cpu_plan_create(whole->device, T, fits ? kernel : NULL, false, false, out);
+        return tess_cpu_plan_create(whole->device, T, fits ? kernel : NULL, out);
     TESS_TRY(tess_shapes_choose(whole->ctx, T, "", false, &shapes));
     TESS_TRY(tess_cpu_fbcsr_named(whole->device, T->type, whole->kernel, &isa));
     return tess_cpu_plan_create_fbcsr(whole->device, T, &shapes, isa, out);
