@@ -21,8 +21,9 @@ const tess_cpu_kernel_table *tess_cpu_table(tess_cpu_isa isa)
     return isas[isa].table;
 }
 
-static bool is_x86(tess_cpu_isa isa)
+static bool on_x86(const tess_device *device)
 {
+    const tess_cpu_isa isa = ((const tess_cpu_device *)device->state)->isa;
     return isa == TESS_CPU_AVX2 || isa == TESS_CPU_AVX512;
 }
 
@@ -59,15 +60,53 @@ tess_status tess_cpu_isa_choose(tess_ctx *ctx, const tess_cpu_id *id, tess_cpu_i
     return TESS_OK;
 }
 
+/* The number of streams that reads fastest, as measured. One stream from memory stops at the limit
+ * of a core's prefetcher. The first line that applies:
+ *
+ *     Neoverse-V1   1 x 1, short rows               2
+ *                   1 x 1, long rows                4 from memory, 3 in cache
+ *                   odd size in cache, not 7 x 7    1 (7 x 7: one 95 GB/s, two 105)
+ *                   4 to 9 scalars, long rows       3: long rows have few ends
+ *                   8 x 8                           3
+ *                   others                          2
+ *     x86-64        more than a kilobyte of f64     1: each block is a stream for long enough
+ *     (16 cores)    4 scalars                       4
+ *                   others                          3
+ */
+static int best_streams(const tess_device *device, const tess_matrix *A)
+{
+    int64_t size = (int64_t)A->block_height * A->block_width;
+    if (on_x86(device))
+        return size > 128 ? 1 : size == 4 ? 4 : 3;
+    const bool in_cache = tess_matrix_spmv_bytes(A) < device->cache_bytes;
+    if (size == 1)
+        return tess_cpu_short_rows(A) ? 2 : in_cache ? 3 : 4;
+    if (in_cache && size % 2 == 1 && size != 49)
+        return 1;
+    return size == 64 || (size >= 4 && size <= 9 && !tess_cpu_short_rows(A)) ? 3 : 2;
+}
+
+/* The number of streams for half storage: at most two, since each stream of values brings several
+ * streams of x and y with it. */
+static int best_symmetric_streams(const tess_device *device, const tess_matrix *A)
+{
+    bool in_cache = tess_matrix_spmv_bytes(A) < device->cache_bytes;
+    return !in_cache && (on_x86(device) || A->block_height >= 5) ? 2 : 1;
+}
+
 /* What a family is for. */
 static const struct {
     const char *format;
     bool symmetric; /* square matrices of square blocks */
     bool scalars;   /* matrices of 1 x 1 blocks: the kernel's block is a split's */
+    /* The number of streams that reads fastest; NULL: its kernels have one. */
+    int (*streams)(const tess_device *device, const tess_matrix *A);
 } families[TESS_CPU_FAMILIES] = {
-    [TESS_CPU_BSR_SPMV] = {.format = "bsr"},
+    [TESS_CPU_BSR_SPMV] = {.format = "bsr", .streams = best_streams},
     [TESS_CPU_BSR_SPMM] = {.format = "bsr"},
-    [TESS_CPU_SYMMETRIC_SPMV] = {.format = "symmetric", .symmetric = true},
+    [TESS_CPU_SYMMETRIC_SPMV] = {.format = "symmetric",
+                                 .symmetric = true,
+                                 .streams = best_symmetric_streams},
     [TESS_CPU_SYMMETRIC_SPMM] = {.format = "symmetric", .symmetric = true},
     [TESS_CPU_FBCSR_SPMV] = {.format = "fbcsr", .scalars = true},
 };
@@ -105,61 +144,15 @@ const tess_cpu_kernel_table *tess_cpu_family_table(const tess_device *device,
     return isas[TESS_CPU_SCALAR].table;
 }
 
-/* The number of streams that reads fastest, as measured. One stream from memory stops at the limit
- * of a core's prefetcher. The first line that applies:
- *
- *     Neoverse-V1   1 x 1, short rows               2
- *                   1 x 1, long rows                4 from memory, 3 in cache
- *                   odd size in cache, not 7 x 7    1 (7 x 7: one 95 GB/s, two 105)
- *                   4 to 9 scalars, long rows       3: long rows have few ends
- *                   8 x 8                           3
- *                   others                          2
- *     x86-64        more than a kilobyte of f64     1: each block is a stream for long enough
- *     (16 cores)    4 scalars                       4
- *                   others                          3
- */
-static int best_streams(const tess_device *device, const tess_matrix *A, tess_cpu_isa isa)
-{
-    int64_t size = (int64_t)A->block_height * A->block_width;
-    if (is_x86(isa))
-        return size > 128 ? 1 : size == 4 ? 4 : 3;
-    const bool in_cache = tess_matrix_spmv_bytes(A) < device->cache_bytes;
-    if (size == 1)
-        return tess_cpu_short_rows(A) ? 2 : in_cache ? 3 : 4;
-    if (in_cache && size % 2 == 1 && size != 49)
-        return 1;
-    return size == 64 || (size >= 4 && size <= 9 && !tess_cpu_short_rows(A)) ? 3 : 2;
-}
-
-/* The number of streams for half storage: at most two, since each stream of values brings several
- * streams of x and y with it. */
-static int best_symmetric_streams(const tess_device *device, const tess_matrix *A, tess_cpu_isa isa)
-{
-    bool in_cache = tess_matrix_spmv_bytes(A) < device->cache_bytes;
-    return !in_cache && (is_x86(isa) || A->block_height >= 5) ? 2 : 1;
-}
-
 /* Returns whether blocks would wait for their parts of x: columns are scattered, and x does not
  * stay in the cache that the values stream through. On x86-64 kernels were as fast without
  * prefetching (Emerald Rapids, 16 cores). */
-static bool prefetch_pays(const tess_cpu_device *cpu, const tess_matrix *A)
+static bool prefetch_pays(const tess_device *device, const tess_matrix *A)
 {
+    const tess_cpu_device *cpu = device->state;
     double x_bytes = (double)A->cols * (double)tess_type_size(A->type);
     double cache = cpu->id.l2_bytes > 0 ? (double)cpu->id.l2_bytes : 1024 * 1024;
-    return !is_x86(cpu->isa) && x_bytes > cache / 2 && tess_matrix_scattered(A) > 0.25;
-}
-
-/* Returns how well a kernel suits. A kernel for any block size is the last resort. Otherwise more
- * streams are better, up to `streams`. A kernel that prefetches, or has rows in lanes, is the best
- * where that is wanted, and is not taken elsewhere. */
-static int suitability(const tess_cpu_kernel *kernel, int streams, bool prefetch, bool lanes)
-{
-    int score = kernel->block_height > 0 ? 16 : 0;
-    if (kernel->lanes > 0)
-        return lanes ? score + 8 : -1;
-    if (kernel->prefetch)
-        return prefetch ? score + 8 : -1;
-    return score + (kernel->streams <= streams ? kernel->streams : 0);
+    return !on_x86(device) && x_bytes > cache / 2 && tess_matrix_scattered(A) > 0.25;
 }
 
 bool tess_cpu_lanes_pay(const tess_device *device, const tess_cpu_kernel *kernel,
@@ -167,34 +160,47 @@ bool tess_cpu_lanes_pay(const tess_device *device, const tess_cpu_kernel *kernel
 {
     /* AVX2 has only 16 registers, and a row of a 4 x 4 block fills half a vector or a whole one:
      * row by row is faster (Emerald Rapids, 27 points: 1.40 times in f64, 1.15 in f32). */
-    const int most = is_x86(((const tess_cpu_device *)device->state)->isa) ? 3 : 4;
+    const int most = on_x86(device) ? 3 : 4;
     return A->block_height <= most && !tess_cpu_short_rows(A) &&
            tess_symmetric_lanes_fill(A, kernel->lanes) > 0.7;
+}
+
+/* Returns how well a kernel suits. A kernel for any block size is the last resort. Otherwise more
+ * streams are better, up to `streams`. A kernel that prefetches, or has rows in lanes, is the best
+ * where that pays, and is not taken elsewhere.
+ *
+ * Rows in lanes save operations. x86-64 cores can do more operations than their share of the memory
+ * bandwidth needs, so there the ring only costs time (Emerald Rapids, 3 x 3: 3.9 ms in lanes, 3.3
+ * ms row by row). */
+static int suitability(const tess_device *device, const tess_cpu_kernel *kernel,
+                       const tess_matrix *A, int streams)
+{
+    const int score = kernel->block_height > 0 ? 16 : 0;
+    if (kernel->lanes > 0)
+        return !on_x86(device) && kernel->lanes > 1 && tess_cpu_lanes_pay(device, kernel, A)
+                   ? score + 8
+                   : -1;
+    if (kernel->prefetch)
+        return prefetch_pays(device, A) ? score + 8 : -1;
+    return score + (kernel->streams <= streams ? kernel->streams : 0);
 }
 
 const tess_cpu_kernel *tess_cpu_best(const tess_device *device, tess_cpu_family family,
                                      const tess_matrix *A)
 {
-    const tess_cpu_device *cpu = device->state;
     const tess_cpu_kernel_table *table = tess_cpu_family_table(device, family);
     const tess_cpu_kernel *best = NULL;
-    int streams = family == TESS_CPU_SYMMETRIC_SPMV ? best_symmetric_streams(device, A, cpu->isa)
-                                                    : best_streams(device, A, cpu->isa);
-    bool prefetch = family == TESS_CPU_BSR_SPMV && prefetch_pays(cpu, A);
-    /* Rows in lanes save operations. x86-64 cores can do more operations than their share of the
-     * memory bandwidth needs, so there the ring only costs time (Emerald Rapids, 3 x 3: 3.9 ms in
-     * lanes, 3.3 ms row by row). */
-    const bool may_have_lanes = !is_x86(cpu->isa);
-    bool lanes = false;
+    const int streams = families[family].streams ? families[family].streams(device, A) : 1;
+    int most = 0;
     for (size_t i = 0; i < table->count; i++) {
         const tess_cpu_kernel *kernel = &table->kernels[i];
         if (!tess_cpu_kernel_applies(kernel, family, A))
             continue;
-        lanes =
-            lanes || (may_have_lanes && kernel->lanes > 1 && tess_cpu_lanes_pay(device, kernel, A));
-        if (!best || suitability(kernel, streams, prefetch, lanes) >
-                         suitability(best, streams, prefetch, lanes))
+        const int score = suitability(device, kernel, A, streams);
+        if (!best || score > most) {
             best = kernel;
+            most = score;
+        }
     }
     return best;
 }
