@@ -59,6 +59,23 @@ static void add_trials(tess_plan *plan, const tess_search *search)
             (long long)(search->count - shown));
 }
 
+/* Why an estimate took the winner, without running anything. */
+static void add_estimate(tess_plan *plan, const tess_search *search, const tess_trial *winner)
+{
+    const tess_model *model = (plan->inner ? plan->inner : plan)->device->performance;
+    const bool known = winner->candidate.predicted > 0 && model;
+    ADD(plan, "chosen  %s%s%s\n",
+        known ? "by the model" : "as the backend's first guess: the model does not know it",
+        known && model->stand_in ? " of another machine that stands in, " : "",
+        known && model->stand_in ? model->device : "");
+    ADD(plan,
+        search->small ? "        nothing was run: below %.0f MB a search costs more than it "
+                        "gives (fresh = 1 searches all the same)\n"
+                      : "        nothing was run\n",
+        1e-6 * TESS_TUNER_LEAST_BYTES);
+    add_trials(plan, search);
+}
+
 static void add_search(tess_plan *plan, const tess_search *search)
 {
     double bytes = tess_matrix_spmv_bytes(plan->matrix);
@@ -77,18 +94,7 @@ static void add_search(tess_plan *plan, const tess_search *search)
     const tess_trial *winner = &search->trials[search->chosen], *first = &search->trials[0];
     int64_t payback = tess_search_payback(search);
     if (search->effort == TESS_EFFORT_ESTIMATE) {
-        const tess_model *model = (plan->inner ? plan->inner : plan)->device->performance;
-        const bool known = winner->candidate.predicted > 0 && model;
-        ADD(plan, "chosen  %s%s%s\n",
-            known ? "by the model" : "as the backend's first guess: the model does not know it",
-            known && model->stand_in ? " of another machine that stands in, " : "",
-            known && model->stand_in ? model->device : "");
-        ADD(plan,
-            search->small ? "        nothing was run: below %.0f MB a search costs more than it "
-                            "gives (fresh = 1 searches all the same)\n"
-                          : "        nothing was run\n",
-            1e-6 * TESS_TUNER_LEAST_BYTES);
-        add_trials(plan, search);
+        add_estimate(plan, search, winner);
         return;
     }
     ADD(plan, "chosen  by %s%s: %.3f ms, %.1f GB/s; %d products, %.3g s of planning\n",

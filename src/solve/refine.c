@@ -260,6 +260,27 @@ static tess_status correct(refinement *f, tess_result *inner)
     return add_correction(f, f->rounds.norm);
 }
 
+/* Ends the rounds where the last one was cut short, or has not halved the residual. */
+static void judge(const refinement *f, double before, const tess_result *inner, tess_system *end)
+{
+    const double residual = f->rounds.norm / f->rounds.rhs_norm;
+    const int64_t iterations = f->rounds.result.iterations;
+    /* Single precision does not prove that no x solves the system. */
+    const tess_reason why =
+        inner->reason == TESS_REASON_LEAST_SQUARES ? TESS_REASON_STAGNATED : inner->reason;
+    if (inner->reason == TESS_REASON_CANCELLED || inner->reason == TESS_REASON_ITERATION_LIMIT)
+        tess_system_end(end, inner->reason, "%s at |b - Ax|/|b| = %.3g after %lld iteration%s",
+                        inner->reason == TESS_REASON_CANCELLED ? "stopped"
+                                                               : "the most iterations allowed",
+                        residual, (long long)iterations, tess_plural(iterations));
+    else if (!(f->rounds.norm < 0.5 * before) && inner->reason != TESS_REASON_CONVERGED)
+        tess_system_end(end, why, "in single precision: %s", inner->text);
+    else if (!(f->rounds.norm < 0.5 * before))
+        tess_system_end(end, TESS_REASON_STAGNATED,
+                        "|b - Ax|/|b| stays at %.3g after %lld iteration%s", residual,
+                        (long long)iterations, tess_plural(iterations));
+}
+
 /* Rounds until the residual is small, or no longer falls. */
 static tess_status refine(refinement *f)
 {
@@ -280,26 +301,11 @@ static tess_status refine(refinement *f)
         }
         TESS_TRY(correct(f, &inner));
         TESS_TRY(find_residual(f));
-        /* Single precision does not prove that no x solves the system. */
-        const tess_reason why =
-            inner.reason == TESS_REASON_LEAST_SQUARES ? TESS_REASON_STAGNATED : inner.reason;
         if (!(f->rounds.norm <= before)) { /* x is left as it was: no difference gives it back */
             TESS_TRY(copy(f, f->other, f->x));
             f->rounds.norm = before;
         }
-        if (inner.reason == TESS_REASON_CANCELLED || inner.reason == TESS_REASON_ITERATION_LIMIT)
-            tess_system_end(
-                &end, inner.reason, "%s at |b - Ax|/|b| = %.3g after %lld iteration%s",
-                inner.reason == TESS_REASON_CANCELLED ? "stopped" : "the most iterations allowed",
-                f->rounds.norm / f->rounds.rhs_norm, (long long)f->rounds.result.iterations,
-                tess_plural(f->rounds.result.iterations));
-        else if (!(f->rounds.norm < 0.5 * before) && inner.reason != TESS_REASON_CONVERGED)
-            tess_system_end(&end, why, "in single precision: %s", inner.text);
-        else if (!(f->rounds.norm < 0.5 * before))
-            tess_system_end(
-                &end, TESS_REASON_STAGNATED, "|b - Ax|/|b| stays at %.3g after %lld iteration%s",
-                f->rounds.norm / f->rounds.rhs_norm, (long long)f->rounds.result.iterations,
-                tess_plural(f->rounds.result.iterations));
+        judge(f, before, &inner, &end);
     }
     tess_rounds_end(&f->rounds, &end);
     return TESS_OK;

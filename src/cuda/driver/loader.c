@@ -159,6 +159,25 @@ void *tess_cuda_open_library(const char *variable, const char *const *names, con
     return s.library;
 }
 
+/* Asks NVRTC for its version and the architectures that it compiles for. */
+static tess_status ask_what_it_compiles(tess_ctx *ctx, tess_nvrtc *nvrtc)
+{
+    enum { MOST = sizeof nvrtc->archs / sizeof *nvrtc->archs };
+    int count = 0, result = nvrtc->nvrtcVersion(&nvrtc->major, &nvrtc->minor);
+    if (result == 0)
+        result = nvrtc->nvrtcGetNumSupportedArchs(&count);
+    if (result == 0 && count > 0 && count <= MOST)
+        result = nvrtc->nvrtcGetSupportedArchs(nvrtc->archs);
+    if (result != 0 || count < 1 || count > MOST)
+        return tess_fail(ctx, TESS_ERR_DEVICE, "device 'cuda': NVRTC does not answer: %s",
+                         nvrtc->nvrtcGetErrorString(result));
+    nvrtc->arch_count = count;
+    nvrtc->newest = 0;
+    for (int i = 0; i < count; i++)
+        nvrtc->newest = tess_max(nvrtc->archs[i], nvrtc->newest);
+    return TESS_OK;
+}
+
 tess_status tess_nvrtc_load(tess_ctx *ctx, tess_nvrtc *out)
 {
     static const char *const names[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2",
@@ -183,20 +202,7 @@ tess_status tess_nvrtc_load(tess_ctx *ctx, tess_nvrtc *out)
     if (missing)
         return tess_fail(ctx, TESS_ERR_DEVICE, "device 'cuda': this NVRTC has no %s: too old",
                          missing);
-
-    enum { MOST = sizeof nvrtc.archs / sizeof *nvrtc.archs };
-    int count = 0, result = nvrtc.nvrtcVersion(&nvrtc.major, &nvrtc.minor);
-    if (result == 0)
-        result = nvrtc.nvrtcGetNumSupportedArchs(&count);
-    if (result == 0 && count > 0 && count <= MOST)
-        result = nvrtc.nvrtcGetSupportedArchs(nvrtc.archs);
-    if (result != 0 || count < 1 || count > MOST)
-        return tess_fail(ctx, TESS_ERR_DEVICE, "device 'cuda': NVRTC does not answer: %s",
-                         nvrtc.nvrtcGetErrorString(result));
-    nvrtc.arch_count = count;
-    nvrtc.newest = 0;
-    for (int i = 0; i < count; i++)
-        nvrtc.newest = tess_max(nvrtc.archs[i], nvrtc.newest);
+    TESS_TRY(ask_what_it_compiles(ctx, &nvrtc));
     *out = nvrtc;
     return TESS_OK;
 }
