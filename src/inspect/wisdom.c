@@ -40,7 +40,7 @@ tess_status tess_wisdom_class(const tess_device *device, const tess_matrix *A, s
 {
     char key[TESS_WISDOM_KEY];
     TESS_NEED(device ? device->ctx : NULL, device && A && name);
-    tess_wisdom_key(device, A, "spmv", key);
+    tess_wisdom_key(device, A, key);
     return tess_fill_text(device->ctx, "tess_wisdom_class", size, name, key);
 }
 

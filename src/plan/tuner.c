@@ -267,7 +267,7 @@ static tess_status search_in(tess_arena *a, bool fresh, tess_plan **out)
     bool open = open_choice(options) && tess_wisdom_enabled(ctx) &&
                 !(tiny && a->effort == TESS_EFFORT_ESTIMATE);
     if (open)
-        tess_wisdom_key(device, A, "spmv", key);
+        tess_wisdom_key(device, A, key);
     if (open && !fresh)
         tess_search_recall(a, key, &plan);
     if (!plan && guess)

@@ -138,7 +138,7 @@ static void iterates_have_the_same_bits_on_any_number_of_threads(void **state)
             continue;
         tess_complex *first = NULL;
         for (int run = 0; run < 4; run++) {
-            complex_system s = complex_open(ctx, 5000, 3, true, devices[run % 3]);
+            complex_system s = complex_open(ctx, 5000, 3, devices[run % 3]);
             complex_solve(&s, specs[i]);
             if (!first) {
                 first = s.x;
@@ -162,7 +162,7 @@ static void imaginary_divisors_are_divided_by(void **state)
     for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
         if (!problem_part(i))
             continue;
-        complex_system s = complex_open(ctx, 60, 2, true, "cpu");
+        complex_system s = complex_open(ctx, 60, 2, "cpu");
         tess_complex *values = s.A->values;
         for (int64_t k = 0; k < tess_matrix_stored(s.A); k++)
             values[k] = (tess_complex){-values[k].im, values[k].re};
@@ -185,7 +185,7 @@ static void several_systems_are_solved_together(void **state)
                                         "cg:pc=chebyshev,tol=1e-11"};
     enum { SYSTEMS = 3 };
     tess_ctx *ctx = test_ctx(state);
-    complex_system s = complex_open(ctx, 101, 4, true, "cpu:2");
+    complex_system s = complex_open(ctx, 101, 4, "cpu:2");
     const int64_t n = s.A->rows, ld = n + 5;
     tess_complex *B = complex_vector(SYSTEMS * ld, TESS_C64, 5);
     tess_complex *X = calloc((size_t)(SYSTEMS * ld), sizeof *X);
@@ -221,7 +221,7 @@ static void new_values_are_taken(void **state)
                                         "bicg:pc=spai0",
                                         "cg:pc=chebyshev"};
     tess_ctx *ctx = test_ctx(state);
-    complex_system s = complex_open(ctx, 67, 3, true, "cpu");
+    complex_system s = complex_open(ctx, 67, 3, "cpu");
     tess_complex *values = s.A->values;
     for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
         if (!problem_part(i))

@@ -11,7 +11,7 @@ static void reasons_are_those_of_real_systems(void **state)
     for (size_t i = 0; tess_methods[i]; i++) {
         if (!tess_methods[i]->complex)
             continue;
-        complex_system s = complex_open(ctx, 40, 2, true, "cpu");
+        complex_system s = complex_open(ctx, 40, 2, "cpu");
         const char *name = tess_methods[i]->name;
         char few[64];
         snprintf(few, sizeof few, "%s:max=2,tol=1e-12", name);
@@ -39,7 +39,7 @@ static void reasons_are_those_of_real_systems(void **state)
 static void cg_sees_an_indefinite_matrix(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
-    complex_system s = complex_open(ctx, 40, 2, true, "cpu");
+    complex_system s = complex_open(ctx, 40, 2, "cpu");
     tess_complex *values = s.A->values;
     for (int64_t k = 0; k < tess_matrix_stored(s.A); k++)
         values[k] = (tess_complex){-values[k].re, -values[k].im};
@@ -54,7 +54,7 @@ static void a_singular_diagonal_block_is_named(void **state)
     static const char *const pcs[] = {"jacobi", "bjacobi", "ssor",     "ilu0",
                                       "ic0",    "spai0",   "chebyshev"};
     tess_ctx *ctx = test_ctx(state);
-    complex_system s = complex_open(ctx, 39, 3, true, "cpu:1");
+    complex_system s = complex_open(ctx, 39, 3, "cpu:1");
     const int64_t k = tess_matrix_find(s.A, 5, 5);
     memset((tess_complex *)s.A->values + 9 * k, 0, 9 * sizeof(tess_complex));
     for (size_t i = 0; i < sizeof pcs / sizeof *pcs; i++) {
@@ -80,7 +80,7 @@ static void allocations_that_fail_leave_nothing_behind(void **state)
                                         "bicgstab:pc=spai0",
                                         "cg:pc=chebyshev"};
     tess_ctx *ctx = test_ctx(state);
-    complex_system s = complex_open(ctx, 30, 2, true, "cpu:2");
+    complex_system s = complex_open(ctx, 30, 2, "cpu:2");
     for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
         complex_solve(&s, specs[i]); /* the plan keeps A^H after its first use */
         test_sweep sweep = test_sweep_begin(state);
@@ -101,7 +101,7 @@ static void what_knows_reals_only_says_so(void **state)
                                        "gmres:pc=ilut,pivot=0.1",
                                        "gmres:scale=equilibrate,pc=ilu0"};
     tess_ctx *ctx = test_ctx(state);
-    complex_system s = complex_open(ctx, 30, 2, true, "cpu");
+    complex_system s = complex_open(ctx, 30, 2, "cpu");
     tess_solver *solver = NULL;
     char spec[80];
     for (size_t i = 0; tess_methods[i]; i++)

@@ -92,9 +92,9 @@ double complex_residual(tess_ctx *ctx, const tess_matrix *A, const void *b, cons
     return sqrt(rr / bb);
 }
 
-complex_system complex_open(tess_ctx *ctx, int64_t n, int32_t b, bool hermitian, const char *device)
+complex_system complex_open(tess_ctx *ctx, int64_t n, int32_t b, const char *device)
 {
-    complex_system s = {.A = complex_matrix(ctx, n, b, hermitian, TESS_C64, 11),
+    complex_system s = {.A = complex_matrix(ctx, n, b, true, TESS_C64, 11),
                         .device = problem_device(ctx, device)};
     s.plan = complex_plan(ctx, s.A, s.device);
     s.b = complex_vector(n, TESS_C64, 12);

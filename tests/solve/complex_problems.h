@@ -28,8 +28,7 @@ typedef struct complex_system {
     tess_complex *b, *x;
 } complex_system;
 
-complex_system complex_open(tess_ctx *ctx, int64_t n, int32_t b, bool hermitian,
-                            const char *device);
+complex_system complex_open(tess_ctx *ctx, int64_t n, int32_t b, const char *device);
 void complex_close(complex_system *s);
 /* Solves from x = 0. Fails the test when the call fails. */
 tess_result complex_solve(complex_system *s, const char *spec);

@@ -124,7 +124,7 @@ static int run(cli_app *app, void *arguments)
             report_page(output.file, &r.facts);
         terminal_clear_progress(app);
         const size_t size = output.file && fflush(output.file) == 0 ? output.size : 0;
-        exit_status = output_end(app, &output, args->out, EXIT_DONE);
+        exit_status = output_end(app, &output, args->out);
         char a[TEXT_MAX];
         if (exit_status == EXIT_DONE && args->solver.common.json)
             exit_status = print_document(app, args, &r);

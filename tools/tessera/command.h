@@ -291,9 +291,8 @@ typedef struct text_output {
     size_t size;
 } text_output;
 void output_begin(text_output *output);
-/* Ends the text. With exit_status EXIT_DONE it is written to `path`, otherwise dropped. Returns the
- * exit status. */
-int output_end(cli_app *app, text_output *output, const char *path, int exit_status);
+/* Ends the text and writes it to `path`. Returns the exit status. */
+int output_end(cli_app *app, text_output *output, const char *path);
 
 /* verify.c: how far y is from A x, by the reference backend. */
 typedef struct verdict {

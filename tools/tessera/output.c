@@ -133,12 +133,13 @@ void output_begin(text_output *output)
     output->file = open_memstream(&output->text, &output->size);
 }
 
-int output_end(cli_app *app, text_output *output, const char *path, int exit_status)
+int output_end(cli_app *app, text_output *output, const char *path)
 {
+    int exit_status;
     const bool whole = output->file && !ferror(output->file);
-    if ((output->file && fclose(output->file) != 0) || !whole)
-        exit_status = exit_status == EXIT_DONE ? fail_memory(app) : exit_status;
-    if (exit_status == EXIT_DONE) {
+    if ((output->file && fclose(output->file) != 0) || !whole) {
+        exit_status = fail_memory(app);
+    } else {
         begin_data(app, path);
         const tess_status status = tess_output_text(app->ctx, path, output->size, output->text);
         exit_status = status == TESS_OK ? EXIT_DONE : write_failed(app, status, path);

@@ -249,7 +249,7 @@ static int write_map(cli_app *app, const char *path, const map_subject *subject,
     output_begin(&output);
     if (output.file)
         draw(output.file, subject, maps);
-    return output_end(app, &output, path, EXIT_DONE);
+    return output_end(app, &output, path);
 }
 
 int predict_map(cli_app *app, const char *path, const tess_matrix *A, tess_device *device,

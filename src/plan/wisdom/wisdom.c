@@ -24,14 +24,14 @@ static void classify_rows(const tess_matrix *A, const char **length, const char 
 }
 
 /* A matrix that can be stored by half has kernels that others of its sizes lack. */
-void tess_wisdom_key(const tess_device *device, const tess_matrix *A, const char *op, char *key)
+void tess_wisdom_key(const tess_device *device, const tess_matrix *A, char *key)
 {
     const char *length, *spread;
     classify_rows(A, &length, &spread);
     const bool cached = tess_matrix_spmv_bytes(A) <= device->cache_bytes;
     const bool half = A->values && device->backend->stores_half && device->backend->stores_half(A);
-    snprintf(key, TESS_WISDOM_KEY, "%s|%s|%dx%d|%s|%s|%s|%s%s",
-             device->model[0] ? device->model : device->backend->name, op, (int)A->block_height,
+    snprintf(key, TESS_WISDOM_KEY, "%s|spmv|%dx%d|%s|%s|%s|%s%s",
+             device->model[0] ? device->model : device->backend->name, (int)A->block_height,
              (int)A->block_width, tess_type_name(A->type), length, spread,
              cached ? "cache" : "memory", half ? "|half" : "");
 }

@@ -1,8 +1,8 @@
 /* Wisdom: which candidate won for matrices like this one, kept from run to run.
  *
  * A file is JSON, {"tessera_wisdom": 1, "entries": {KEY: ENTRY, ...}}. A key is
- * "device model|op|RxC|type|rows|spread|place", with "|half" where the device can store half of the
- * matrix, e.g.
+ * "device model|spmv|RxC|type|rows|spread|place", with "|half" where the device can store half of
+ * the matrix, e.g.
  *
  *     "cpu, 2 threads, neon, Neoverse-V1|spmv|3x3|f64|medium|regular|memory"
  *
@@ -46,8 +46,8 @@ bool tess_wisdom_is_current(const tess_wisdom_entry *entry, const tess_backend *
 /* The backend of an entry's device; NULL: this library has no such backend. */
 const tess_backend *tess_wisdom_backend(const tess_wisdom_entry *entry);
 
-/* The key of products with A on a device. */
-void tess_wisdom_key(const tess_device *device, const tess_matrix *A, const char *op, char *key);
+/* The key of a plan of A on a device. */
+void tess_wisdom_key(const tess_device *device, const tess_matrix *A, char *key);
 
 /* Whether wisdom is switched on; otherwise nothing below does anything. */
 bool tess_wisdom_enabled(const tess_ctx *ctx);

@@ -55,7 +55,7 @@ void report_solve(FILE *out, const report_facts *facts)
     page_section(out, "The solve", "%s: %s.", tess_reason_name(r->reason), r->text);
     page_begin_side(out, "picture");
     if (r->history_count > 1)
-        solve_draw(out, "residuals", run, false);
+        solve_draw(out, run, false);
     page_end_side(out);
     page_begin_side(out, "words");
     list_result(out, run);

@@ -62,7 +62,7 @@ static void draw_history(FILE *out, const svg_plot *plot, const tess_result *res
         fprintf(out, "\"/>\n");
 }
 
-void solve_draw(FILE *out, const char *name, const solve_run *r, bool alone)
+void solve_draw(FILE *out, const solve_run *r, bool alone)
 {
     const tess_result *result = &r->report.result;
     const double tolerance = solve_tolerance(r);
@@ -73,7 +73,7 @@ void solve_draw(FILE *out, const char *name, const solve_run *r, bool alone)
     char outcome[320]; /* drawn where the picture is alone: a page shows it elsewhere */
     snprintf(outcome, sizeof outcome, "%s: %s", tess_reason_name(result->reason), result->text);
     const int lines = alone ? svg_paragraph(NULL, 0, 0, "", COLUMNS, outcome) : 0;
-    svg_open(out, name, WIDTH, HEIGHT + 15 * lines, r->report.spec, description, alone);
+    svg_open(out, "residuals", WIDTH, HEIGHT + 15 * lines, r->report.spec, description, alone);
     svg_text(out, 8, 20, strlen(r->report.spec) < 56 ? "title" : "small", "%s", r->report.spec);
     svg_axes(out, &plot, "iteration", "|r|/|b|");
     if (is_shown(tolerance)) {
@@ -97,6 +97,6 @@ int solve_write_plot(cli_app *app, const solve_run *r, const char *path)
     text_output output;
     output_begin(&output);
     if (output.file)
-        solve_draw(output.file, "residuals", r, true);
-    return output_end(app, &output, path, EXIT_DONE);
+        solve_draw(output.file, r, true);
+    return output_end(app, &output, path);
 }

@@ -148,5 +148,5 @@ int solve_write_history(cli_app *app, const tess_result *result, const char *pat
         for (int64_t i = 0; i < result->history_count; i++)
             fprintf(output.file, "%lld,%.10g\n", (long long)i, result->history[i]);
     }
-    return output_end(app, &output, path, EXIT_DONE);
+    return output_end(app, &output, path);
 }

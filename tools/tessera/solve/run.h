@@ -47,9 +47,9 @@ bool solve_is_symmetric(const solve_run *r);
 /* |r|/|b| at which the solve was to end. */
 double solve_tolerance(const solve_run *r);
 
-/* plot.c: |r|/|b| by iteration on a logarithmic scale, with the tolerance and the outcome;
- * `name` and `alone` as in svg_open. */
-void solve_draw(FILE *out, const char *name, const solve_run *r, bool alone);
+/* plot.c: |r|/|b| by iteration on a logarithmic scale, with the tolerance and the outcome; `alone`
+ * as in svg_open. */
+void solve_draw(FILE *out, const solve_run *r, bool alone);
 int solve_write_plot(cli_app *app, const solve_run *r, const char *path);
 
 #endif
