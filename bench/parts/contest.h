@@ -15,7 +15,7 @@
 
 #include "tessera/tessera_mpi.h"
 
-enum { ROUNDS_MAX = 64, WORKS_MAX = 8 };
+enum { ROUNDS_MAX = 64 };
 typedef enum way { THREADS, PARTS, RANKS, PETSC, WAYS } way;
 
 typedef struct contest {

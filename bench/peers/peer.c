@@ -169,17 +169,6 @@ void peer_free_csr(peer_csr *csr)
     *csr = (peer_csr){0};
 }
 
-double *peer_row_major_blocks(const peer_matrix *A)
-{
-    int64_t r = A->size.block_height, c = A->size.block_width;
-    double *values = malloc((size_t)(A->size.blocks * r * c + 1) * sizeof *values);
-    for (int64_t k = 0; values && k < A->size.blocks; k++)
-        for (int64_t i = 0; i < r; i++)
-            for (int64_t j = 0; j < c; j++)
-                values[(k * r + i) * c + j] = A->values[(k * c + j) * r + i];
-    return values;
-}
-
 /* The position of block (row, column), or -1. */
 static int64_t find_block(const peer_matrix *A, int64_t row, int64_t column)
 {

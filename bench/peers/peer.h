@@ -80,9 +80,6 @@ typedef struct peer_csr {
 bool peer_make_csr(const peer_matrix *A, int64_t first, int64_t last, peer_csr *csr);
 void peer_free_csr(peer_csr *csr);
 
-/* The values with row-major blocks, malloc'ed; NULL when there is no memory. */
-double *peer_row_major_blocks(const peer_matrix *A);
-
 /* Square, and equal to its transpose to the last bit. */
 bool peer_is_symmetric(const peer_matrix *A);
 

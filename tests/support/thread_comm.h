@@ -12,9 +12,5 @@ void test_team_destroy(test_team *team);
 tess_comm test_team_comm(test_team *team, int rank);
 /* Runs body(rank, user) on `size` threads and waits for all. */
 void test_team_run(test_team *team, void (*body)(int rank, void *user), void *user);
-/* The calls of `rank` fail from its n-th on, counted from 0; -1: never. */
-void test_team_fail(test_team *team, int rank, long n);
-/* Calls that `rank` has made so far. */
-long test_team_calls(const test_team *team, int rank);
 
 #endif
