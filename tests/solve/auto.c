@@ -39,18 +39,9 @@ static tess_matrix *laplacian(tess_ctx *ctx)
     return A;
 }
 
-static tess_result solve(problem *p, const char *spec)
-{
-    tess_result result;
-    memset(p->x, 0, (size_t)p->A->rows * sizeof *p->x);
-    if (tess_solve(p->plan, spec, p->b, p->x, &result) != TESS_OK)
-        fail_msg("%s: %s", spec ? spec : "NULL", tess_ctx_error(p->plan->ctx));
-    return result;
-}
-
 static void expect_solved(problem *p, const char *spec)
 {
-    const tess_result result = solve(p, spec);
+    const tess_result result = problem_solve(p, spec);
     const double error = distance(p->x, p->exact, p->A->rows);
     if (result.reason != TESS_REASON_CONVERGED || !(result.true_residual <= 1e-8) ||
         !(error < 1e-5))
@@ -90,7 +81,7 @@ static void systems_of_any_magnitude_are_solved(void **state)
             p.exact[k] = ldexp(p.exact[k], power);
         }
         expect_solved(&p, NULL);
-        const tess_result alone = solve(&p, "gmres");
+        const tess_result alone = problem_solve(&p, "gmres");
         if (alone.reason == TESS_REASON_ZERO_RHS ||
             (alone.reason == TESS_REASON_CONVERGED && !(distance(p.x, p.exact, n) < 1e-5)))
             fail_msg("gmres, 2^%d: %s, %s", power, tess_reason_name(alone.reason), alone.text);
@@ -128,12 +119,12 @@ static void singular_systems_are_solved_where_they_can_be(void **state)
     for (int64_t i = 0; i < N; i++)
         p.x[i] = (double)(i % 7);
     assert_int_equal(tess_spmv(p.plan, 1, p.x, 0, p.b), TESS_OK);
-    tess_result result = solve(&p, NULL);
+    tess_result result = problem_solve(&p, NULL);
     if (result.reason != TESS_REASON_CONVERGED)
         fail_msg("consistent: %s, %s", tess_reason_name(result.reason), result.text);
     for (int64_t i = 0; i < N; i++)
         p.b[i] = 1;
-    result = solve(&p, NULL);
+    result = problem_solve(&p, NULL);
     if (result.reason != TESS_REASON_LEAST_SQUARES || !strstr(result.text, "no x solves it") ||
         !(result.true_residual > 0.5) || !(result.true_residual <= 1))
         fail_msg("inconsistent: %s, %s (%g)", tess_reason_name(result.reason), result.text,
@@ -165,19 +156,19 @@ static void faults_of_the_matrix_are_named_before_any_work(void **state)
     memcpy(values, p.A->values, (size_t)p.A->blocks * sizeof *values);
     values[tess_matrix_find(p.A, 17, 18)] = NAN;
     assert_int_equal(tess_plan_update_values(p.plan, values), TESS_OK);
-    tess_result result = solve(&p, NULL);
+    tess_result result = problem_solve(&p, NULL);
     assert_int_equal(result.reason, TESS_REASON_NOT_FINITE);
     assert_non_null(strstr(result.text, "row 17"));
     for (int64_t k = p.A->row_offsets[17]; k < p.A->row_offsets[18]; k++)
         values[k] = 0;
     assert_int_equal(tess_plan_update_values(p.plan, values), TESS_OK);
     p.b[17] = 3;
-    result = solve(&p, NULL);
+    result = problem_solve(&p, NULL);
     assert_int_equal(result.reason, TESS_REASON_BREAKDOWN);
     assert_non_null(strstr(result.text, "row 17"));
     assert_int_equal(result.iterations, 0);
     p.b[17] = 0; /* x[17] is any number */
-    result = solve(&p, NULL);
+    result = problem_solve(&p, NULL);
     if (result.reason != TESS_REASON_CONVERGED)
         fail_msg("zero row: %s, %s", tess_reason_name(result.reason), result.text);
     free(values);
@@ -207,7 +198,7 @@ static void a_stopped_solve_returns_the_best_x(void **state)
         assert_non_null(tess_solver_attempt(solver, 0));
         tess_solver_destroy(solver);
     }
-    tess_result result = solve(&p, "auto:budget=0");
+    tess_result result = problem_solve(&p, "auto:budget=0");
     assert_int_equal(result.reason, TESS_REASON_ITERATION_LIMIT);
     assert_non_null(strstr(result.text, "budget="));
     problem_close(&p);

@@ -28,15 +28,6 @@ static problem open_dense(tess_ctx *ctx, int64_t n, const double *dense, const d
     return p;
 }
 
-static tess_result solve(problem *p, const char *spec)
-{
-    tess_result result;
-    memset(p->x, 0, (size_t)p->A->rows * sizeof *p->x);
-    if (tess_solve(p->plan, spec, p->b, p->x, &result) != TESS_OK)
-        fail_msg("%s: %s", spec, tess_ctx_error(p->plan->ctx));
-    return result;
-}
-
 /* All entries are 1. The factors of ilut have a pivot in place of 0, so that x grows to 1e20. There
  * b has no digit in b - A x. */
 static void an_x_that_absorbs_b_is_no_solution(void **state)
@@ -52,7 +43,7 @@ static void an_x_that_absorbs_b_is_no_solution(void **state)
                 const double b[] = {1, 2, 3, 4, 5};
                 problem p =
                     open_dense(test_ctx(state), n, ones, b, block ? (int32_t)n : 1, "cpu:1");
-                const tess_result result = solve(&p, specs[i]);
+                const tess_result result = problem_solve(&p, specs[i]);
                 double squares = 0, least = 0;
                 for (int64_t k = 0; k < n; k++) {
                     squares += b[k] * b[k];
@@ -86,7 +77,7 @@ static void singular_systems_have_no_solution(void **state)
         }
         b[n - 1] = b[0] + b[1] + 1 + (double)(seed % 50);
         problem p = open_dense(test_ctx(state), n, dense, b, 1, "cpu:1");
-        const tess_result result = solve(&p, "auto");
+        const tess_result result = problem_solve(&p, "auto");
         if (result.reason == TESS_REASON_CONVERGED || !(result.true_residual > 1e-3))
             fail_msg("seed %d: %s, %s", (int)seed, tess_reason_name(result.reason), result.text);
         problem_close(&p);
@@ -146,7 +137,7 @@ static void a_bad_right_hand_side_is_named(void **state)
     for (size_t i = 0; i < 5 * 3; i++) {
         const double bad[] = {NAN, -INFINITY, 1e200}, b[] = {1, bad[i % 3]};
         problem p = open_dense(test_ctx(state), 2, values, b, 1, "cpu:1");
-        const tess_result result = solve(&p, specs[i / 3]);
+        const tess_result result = problem_solve(&p, specs[i / 3]);
         const bool overflows = i % 3 == 2, scales = overflows && i / 3 % 2 == 0 && i / 3 < 4;
         if (scales ? result.reason != TESS_REASON_CONVERGED
                    : result.reason != TESS_REASON_NOT_FINITE || result.iterations != 0 ||

@@ -56,9 +56,7 @@ static void of_a_dense_matrix_it_is_the_inverse(void **state)
 
 static int64_t iterations(problem *p, const char *spec)
 {
-    tess_result result;
-    memset(p->x, 0, (size_t)p->A->rows * sizeof *p->x);
-    assert_int_equal(tess_solve(p->plan, spec, p->b, p->x, &result), TESS_OK);
+    const tess_result result = problem_solve(p, spec);
     if (result.reason != TESS_REASON_CONVERGED)
         fail_msg("%s: %s", spec, result.text);
     return result.iterations;

@@ -4,19 +4,9 @@
 
 #include "problems.h"
 
-/* Solves from x = 0; a failure names the case. */
-static tess_result solve(problem *p, const char *spec)
-{
-    tess_result result;
-    memset(p->x, 0, (size_t)p->A->rows * sizeof *p->x);
-    if (tess_solve(p->plan, spec, p->b, p->x, &result) != TESS_OK)
-        fail_msg("%s: %s", spec, tess_ctx_error(p->plan->ctx));
-    return result;
-}
-
 static void expect_solution(problem *p, const char *spec, double tol)
 {
-    tess_result result = solve(p, spec);
+    tess_result result = problem_solve(p, spec);
     double error = distance(p->x, p->exact, p->A->rows);
     if (result.reason != TESS_REASON_CONVERGED || !(error < 1e-8) ||
         !(result.true_residual <= 1.05 * tol))
@@ -74,7 +64,7 @@ static void from_the_left_the_true_residual_decides(void **state)
         p.x[i] = sin((double)i);
     assert_int_equal(tess_spmv(p.plan, 1, p.x, 0, p.b), TESS_OK);
     for (size_t i = 0; i < 4; i++) {
-        tess_result result = solve(&p, specs[i]);
+        tess_result result = problem_solve(&p, specs[i]);
         if (result.reason != TESS_REASON_CONVERGED || !(result.true_residual <= 1.05e-11))
             fail_msg("%s: %s, %s; true residual %g", specs[i], tess_reason_name(result.reason),
                      result.text, result.true_residual);
@@ -141,9 +131,9 @@ static void bicgstab_begins_again_where_its_shadow_fails(void **state)
                      TESS_OK);
     problem p = problem_open(ctx, A, "cpu");
     memcpy(p.b, rhs, sizeof rhs);
-    tess_result result = solve(&p, "bicgstab:tol=1e-12,max=2");
+    tess_result result = problem_solve(&p, "bicgstab:tol=1e-12,max=2");
     assert_int_equal(result.reason, TESS_REASON_ITERATION_LIMIT); /* not a breakdown */
-    result = solve(&p, "bicgstab:tol=1e-12");
+    result = problem_solve(&p, "bicgstab:tol=1e-12");
     assert_int_equal(result.reason, TESS_REASON_CONVERGED);
     assert_true(result.iterations > 2 && result.true_residual < 1e-12);
     assert_true(fabs(p.x[0] + 0.5) < 1e-10 && fabs(p.x[1] - 1) < 1e-10);
@@ -154,7 +144,7 @@ static void bicgstab_begins_again_where_its_shadow_fails(void **state)
     assert_int_equal(
         tess_matrix_from_coo(ctx, TESS_F64, 2, 2, 2, turn_rows, turn_columns, turn, &A), TESS_OK);
     p = problem_open(ctx, A, "cpu");
-    result = solve(&p, "bicgstab");
+    result = problem_solve(&p, "bicgstab");
     assert_int_equal(result.reason, TESS_REASON_BREAKDOWN);
     assert_non_null(strstr(result.text, "h.v = 0"));
     problem_close(&p);
@@ -203,7 +193,7 @@ static void incomplete_factors_of_definite_matrices_are_definite(void **state)
             /* The report names the heavier diagonal, as the caller did not ask for it. By colours
              * there is no bad pivot. */
             if (strstr(spec, "domains=1") && p.device->threads > 0)
-                assert_non_null(strstr(solve(&p, spec).text, "times the diagonal"));
+                assert_non_null(strstr(problem_solve(&p, spec).text, "times the diagonal"));
         }
         problem_close(&p);
     }

@@ -141,6 +141,15 @@ void problem_close(problem *p)
     free(p->exact);
 }
 
+tess_result problem_solve(problem *p, const char *spec)
+{
+    tess_result result;
+    memset(p->x, 0, (size_t)p->A->rows * sizeof *p->x);
+    if (tess_solve(p->plan, spec, p->b, p->x, &result) != TESS_OK)
+        fail_msg("%s: %s", spec ? spec : "NULL", tess_ctx_error(p->plan->ctx));
+    return result;
+}
+
 double *problem_zeros(int64_t count)
 {
     double *x = test_vector(count, TESS_F64, 1);

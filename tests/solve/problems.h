@@ -41,6 +41,8 @@ bool problem_has(const problem *p, const char *spec);
 /* A plan for A, a random right-hand side, x = 0, and the exact solution. Takes A over. */
 problem problem_open(tess_ctx *ctx, tess_matrix *A, const char *device);
 void problem_close(problem *p);
+/* Solves from x = 0; NULL: the solver is found by trying. A failure names the spec. */
+tess_result problem_solve(problem *p, const char *spec);
 /* A vector of zeros in f64, which the caller frees. */
 double *problem_zeros(int64_t count);
 
