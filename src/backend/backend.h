@@ -1,7 +1,7 @@
 /* Devices, plans, and the functions that a backend provides.
  *
- * A backend is one constant table of functions. plan/plan.c checks the caller's arguments once and
- * then calls these functions, so a backend may assume non-NULL vectors and k >= 1. Optional
+ * A backend is one constant table of functions. plan/products.c checks the caller's arguments once
+ * and then calls these functions, so a backend may assume non-NULL vectors and k >= 1. Optional
  * functions may be NULL: a call then fails with TESS_ERR_UNSUPPORTED and the backend's name.
  */
 #pragma once
@@ -101,7 +101,7 @@ typedef struct tess_candidate {
     bool naive;       /* by costs(): the naive choice, bsr with a plain kernel */
     bool by_fields;   /* by costs(): it has products of vectors by fields (fields_open) */
     double predicted; /* mean seconds of one product; 0: the model has no prediction */
-    double doubt;     /* by costs(): the factor on `predicted` in comparisons; 0 means 1 */
+    double doubt;     /* by candidates(): the factor on `predicted` in comparisons; 0 means 1 */
     double unsure;    /* by the model: a further factor, for comparisons with other kernels */
     bool shaped;      /* parameters depend on the pattern: wisdom keeps only the format */
     /* By costs(): the class whose measured extras of irregular rows apply to this one, and the

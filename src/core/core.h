@@ -327,7 +327,7 @@ typedef struct tess_option {
 } tess_option;
 
 /* `what` names the owner of the options in errors: "gen:stencil7: unknown key 'nn' (nearest: 'n')".
- * An empty or NULL text sets nothing. Of a key given twice the last counts. */
+ * An empty or NULL text sets nothing. A key that is given twice is refused. */
 tess_status tess_options_parse(tess_ctx *ctx, const char *what, const char *text,
                                const tess_option *table, size_t count);
 

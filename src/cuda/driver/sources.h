@@ -1,4 +1,4 @@
-/* The device sources, embedded at build time from kernels/ (cmake/embed.cmake). */
+/* The device sources of src/cuda, embedded at build time (cmake/embed.cmake). */
 #pragma once
 
 #include <stddef.h>

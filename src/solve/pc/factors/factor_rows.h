@@ -1,6 +1,6 @@
 /* What the rows of all factorisations share: copies of A's blocks to the place of the factors, and
- * the inverse of a diagonal block. Each factorisation (ilu0.c, ssor.c, ic0.c) compiles its own
- * copy. Numbers are in double. */
+ * the inverse of a diagonal block. Each factorisation compiles its own copy. Numbers are in
+ * double. */
 #pragma once
 
 #include "solve/pc/block_numbers.h"

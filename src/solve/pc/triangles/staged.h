@@ -44,7 +44,7 @@ typedef struct tess_staged {
     tess_stages stages;
     int32_t block;
     int64_t block_rows;
-    tess_type vector_type, type; /* of the vectors; of what is stored: factors.h where complex */
+    tess_type vector_type, type; /* of the vectors; of what is stored: domains.h where complex */
     bool symmetric;              /* M^T = M */
     tess_matrix reordered;       /* pattern; it has values only while factors are computed */
     int64_t *source;             /* block numbers in A; -1: a diagonal block not stored in A */
