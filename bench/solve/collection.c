@@ -1,7 +1,8 @@
 /* Several matrices with several solvers, one JSON object per line:
  *
  *     tessera_bench_solve_collection DEVICE SECONDS SPEC [SPEC ...] -- FILE [FILE ...]
- *     tessera_bench_solve_collection --names          the methods and preconditioners there are
+ *     tessera_bench_solve_collection --names          the methods and preconditioners there are, and
+ *                                                     which of these take domains=
  *
  * Blocks are those that tess_matrix_to_blocks finds, or 1 x 1 where these are not square and the
  * solver needs square ones. b is A times ones; a solve begins with x = 0 and ends after SECONDS.
@@ -103,11 +104,22 @@ static void solve_file(tess_ctx *ctx, tess_device *device, const char *file, cha
     tess_matrix_destroy(read);
 }
 
-static void print_names(const char *what, const char *(*name)(int), const char *end)
+static bool takes_domains(int pc)
 {
+    return tess_pcs[pc]->keys && strstr(tess_pcs[pc]->keys, "domains");
+}
+
+/* The names of those that `has` holds for; NULL: of all. */
+static void print_names(const char *what, const char *(*name)(int), bool (*has)(int),
+                        const char *end)
+{
+    const char *between = "";
     printf("\"%s\": [", what);
     for (int i = 0; name(i); i++)
-        printf("%s\"%s\"", i ? ", " : "", name(i));
+        if (!has || has(i)) {
+            printf("%s\"%s\"", between, name(i));
+            between = ", ";
+        }
     printf("]%s", end);
 }
 
@@ -115,8 +127,9 @@ int main(int argc, char **argv)
 {
     if (argc == 2 && strcmp(argv[1], "--names") == 0) {
         printf("{");
-        print_names("methods", tess_solve_method_name, ", ");
-        print_names("pcs", tess_solve_pc_name, "}\n");
+        print_names("methods", tess_solve_method_name, NULL, ", ");
+        print_names("pcs", tess_solve_pc_name, NULL, ", ");
+        print_names("domains", tess_solve_pc_name, takes_domains, "}\n");
         return 0;
     }
     int first = 3;

@@ -23,8 +23,6 @@ GENERATED = ["gen:elasticity:n=12", "gen:cdr:n=16,b=4"]
 SHORT = {"ITERATION_LIMIT": "limit", "STAGNATED": "stagnates", "INDEFINITE": "indefinite", "BREAKDOWN": "breakdown",
          "NOT_FINITE": "not finite", "DIVERGED": "diverges", "NO_PIVOT": "no pivot", "CANCELLED": "too slow"}
 
-RANGES = ("ssor", "ilu0", "ic0", "iluk", "ick", "ilut", "amg")  # solve ranges of rows separately: take domains=
-
 
 def told(result):
     if result["solved"]:
@@ -35,7 +33,7 @@ def told(result):
 
 def run(options, method, names):
     """One method with all preconditioners on these matrices, in one process."""
-    specs = ["%s:pc=%s%s,max=20000" % (method, pc, ",domains=1" if pc in RANGES else "") for pc in options.pcs]
+    specs = ["%s:pc=%s%s,max=20000" % (method, pc, ",domains=1" if pc in options.domains else "") for pc in options.pcs]
     files = [os.path.join(options.matrices, name + ".mtx.gz") for name in names]
     command = [options.program, options.device, str(options.seconds)] + specs + ["--"] + files
     with tempfile.TemporaryFile("w+") as lines:
@@ -98,7 +96,7 @@ def main():
     parser.add_argument("--out", default=os.path.join(ROOT, "bench", "results"))
     options = parser.parse_args()
     there = json.loads(subprocess.run([options.program, "--names"], stdout=subprocess.PIPE, check=True).stdout)
-    options.pcs = there["pcs"]
+    options.pcs, options.domains = there["pcs"], there["domains"]
     options.only = options.only or there["methods"]
     for method in options.only:
         if method not in there["methods"]:
