@@ -182,7 +182,7 @@ static void a_small_right_hand_side_is_not_zero(void **state)
     const double values[] = {4, 1, 1, 3}, b[] = {1e-170, 2e-170};
     for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
         problem p = open_dense(test_ctx(state), 2, values, b, 1, "cpu:1");
-        const tess_result result = solve(&p, specs[i]);
+        const tess_result result = problem_solve(&p, specs[i]);
         if (result.reason != TESS_REASON_NOT_FINITE || !strstr(result.text, "underflows"))
             fail_msg("%s: %s, %s; x = (%g, %g)", specs[i], tess_reason_name(result.reason),
                      result.text, p.x[0], p.x[1]);
@@ -245,7 +245,7 @@ static void a_stop_at_the_limit_changes_no_x(void **state)
     for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
         problem p = problem_open(
             test_ctx(state), problem_matrix(test_ctx(state), 30, 1, true, TESS_F64, 5), "cpu:1");
-        const tess_result limited = solve(&p, specs[i]);
+        const tess_result limited = problem_solve(&p, specs[i]);
         double x[30];
         tess_solver *solver;
         tess_result stopped;
