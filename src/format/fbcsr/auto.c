@@ -307,6 +307,9 @@ tess_status tess_fbcsr_choose(tess_ctx *ctx, const tess_matrix *csr, tess_fbcsr_
     tess_fbcsr_pattern sample;
     double most = -INFINITY, best = -INFINITY;
     tess_status status = TESS_OK;
+    *out = (tess_fbcsr_options){0};
+    if (csr->blocks == 0) /* nothing to save: every list would save all of it */
+        return TESS_OK;
     for (size_t i = 0, c = 0; i < sizeof candidates / sizeof *candidates; i++) {
         tess_fbcsr_options some;
         TESS_TRY(tess_shape_list_parse(ctx, candidates[i], &some));

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cpu/update/update.h"
+#include "format/fbcsr/split.h"
 #include "support/inverse.h"
 #include "support/support.h"
 
@@ -221,6 +222,16 @@ static void dense_matrices_are_covered(void **state)
     }
 }
 
+static void a_matrix_without_entries_has_no_shapes(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    tess_matrix *A = test_matrix(ctx, TEST_EMPTY, 30, 1, 1, TESS_F64, 1);
+    tess_fbcsr_options chosen;
+    test_ok(ctx, tess_fbcsr_choose(ctx, A, &chosen));
+    assert_true(chosen.count == 0 && chosen.saved == 0);
+    tess_matrix_destroy(A);
+}
+
 /* Threshold 0 takes every entry that a block inside the matrix can reach; 1 only full blocks. */
 static void thresholds_0_and_1(void **state)
 {
@@ -373,9 +384,13 @@ static void failures_leave_nothing_behind(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(inverse_gives_the_matrix_back), cmocka_unit_test(a_small_matrix_by_hand),
-        cmocka_unit_test(dense_matrices_are_covered),    cmocka_unit_test(thresholds_0_and_1),
-        cmocka_unit_test(update_takes_new_values),       cmocka_unit_test(threads_do_not_matter),
+        cmocka_unit_test(inverse_gives_the_matrix_back),
+        cmocka_unit_test(a_small_matrix_by_hand),
+        cmocka_unit_test(dense_matrices_are_covered),
+        cmocka_unit_test(thresholds_0_and_1),
+        cmocka_unit_test(a_matrix_without_entries_has_no_shapes),
+        cmocka_unit_test(update_takes_new_values),
+        cmocka_unit_test(threads_do_not_matter),
         cmocka_unit_test(failures_leave_nothing_behind),
     };
     return cmocka_run_group_tests(tests, test_setup, test_teardown);
