@@ -342,19 +342,17 @@ static tess_status run(climb *c)
         a->indefinite = false;
     }
     TESS_TRY(tess_rounds_start(f, c->b, c->x, &end));
-    if (!end.done)
-        tess_look_for_faults(&a->look, f->solver->plan->matrix, a->zero, c->b,
-                             tess_rounds_threshold(f), &end);
     if (!end.done) {
         tess_residual first;
         TESS_TRY(tess_rounds_residual(f, c->b, c->x, c->r, &first));
-        if (isfinite(first.norm + first.rounding)) {
+        const bool known = isfinite(first.norm + first.rounding);
+        if (known)
             tess_rounds_set(f, first);
-        } else {
-            memset(c->x, 0, c->bytes);
-            f->norm = f->rhs_norm;
-        }
-        if (tess_rounds_solved(f))
+        tess_look_for_faults(&a->look, f->solver->plan->matrix, a->zero, c->b,
+                             tess_rounds_threshold(f), &end);
+        if (!end.done && !known)
+            memset(c->x, 0, c->bytes); /* whose |r| is |b|, as f->norm is already */
+        if (!end.done && tess_rounds_solved(f))
             tess_system_converged(&end, f->norm, 0);
     }
     TESS_TRY(tess_history_put(f->solver, 0, f->norm / fmax(f->rhs_norm, 1e-300)));

@@ -230,6 +230,20 @@ static void a_krylov_space_that_reduces_nothing_is_a_breakdown(void **state)
     }
 }
 
+/* A row of A is 0 and its b is not: nothing is tried, and the residual is that of the first x. */
+static void a_system_that_is_not_tried_has_the_residual_of_its_x(void **state)
+{
+    const double values[] = {4, 1, 0, 0}, b[] = {-1, 2};
+    problem p = open_dense(test_ctx(state), 2, values, b, 1, "cpu:1");
+    tess_result result;
+    p.x[0] = 0.5; /* r = (-3, 2) */
+    assert_int_equal(tess_solve(p.plan, "auto", p.b, p.x, &result), TESS_OK);
+    assert_int_equal(result.reason, TESS_REASON_BREAKDOWN);
+    if (!(fabs(result.true_residual - sqrt(13.0 / 5)) < 1e-12) || p.x[0] != 0.5)
+        fail_msg("|b - Ax|/|b| = %g is said: %s", result.true_residual, result.text);
+    problem_close(&p);
+}
+
 static int stop_at_seven(void *user, int64_t iteration, double residual)
 {
     (void)user;
@@ -275,6 +289,7 @@ int main(void)
         cmocka_unit_test(a_small_right_hand_side_is_not_zero),
         cmocka_unit_test(refinement_takes_back_a_correction_that_is_none),
         cmocka_unit_test(a_krylov_space_that_reduces_nothing_is_a_breakdown),
+        cmocka_unit_test(a_system_that_is_not_tried_has_the_residual_of_its_x),
         cmocka_unit_test(a_stop_at_the_limit_changes_no_x),
     };
     return cmocka_run_group_tests(tests, test_setup, test_teardown);
