@@ -85,8 +85,8 @@ static bool read_curve(const json_t *line, tess_model_curve *curve)
     const char *place = json_string_value(json_array_get(line, 3));
     *curve = (tess_model_curve){0};
     if (!place || !read_head(line, curve->name, &curve->block, &curve->type) ||
-        !read_numbers(line, 4, n, 7) || !(n[3] > 0) || !(n[4] > 0) || !(n[5] > 0) || n[6] < 0 ||
-        !isfinite(step) || step < 0)
+        !read_numbers(line, 4, n, 7) || n[0] < 0 || n[0] > INT32_MAX || n[1] < 0 || !(n[3] > 0) ||
+        !(n[4] > 0) || !(n[5] > 0) || n[6] < 0 || !isfinite(step) || step < 0)
         return false;
     curve->cached = strcmp(place, "cache") == 0;
     curve->points = (int)n[0];
@@ -111,7 +111,8 @@ static bool read_extra(const json_t *line, tess_model_extra *extra)
     int k = 0;
     while (k < KINDS && strcmp(kind, tess_extra_names[k]) != 0)
         k++;
-    if (k == KINDS)
+    const bool share = k == TESS_EXTRA_RESIDENT, by_size = share || k == TESS_EXTRA_FAR;
+    if (k == KINDS || (share && n[1] > 1) || (by_size && n[0] == 0))
         return false;
     extra->kind = (tess_extra_kind)k;
     extra->x_bytes = n[0];

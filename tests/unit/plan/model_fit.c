@@ -2,6 +2,7 @@
 #include <math.h>
 #include <unistd.h>
 
+#include "plan/model/file.h"
 #include "unit/plan/model_example.h"
 
 /* Sizes 2^10..2^30, values off by up to `noise`. */
@@ -153,6 +154,29 @@ static void a_model_survives_its_file(void **state)
     unlink(path);
 }
 
+/* A line that no calibration writes is left out: shares above 1 and sizes of 0 made times negative
+ * or NaN, and a number of points did not fit an int. */
+static void lines_out_of_range_are_left_out(void **state)
+{
+    static const char text[] =
+        "{\"tessera_model\": 2, \"devices\": {\"d\": {\"cache_bytes\": 1e7, \"curves\": ["
+        "[\"k\", 4, \"f64\", \"cache\", 1e300, 0.1, 20, 1, 1e9, 1e9, 0, 0],"
+        "[\"k\", 4, \"f64\", \"cache\", -1, 0.1, 20, 1, 1e9, 1e9, 0, 0],"
+        "[\"k\", 4, \"f64\", \"cache\", 9, -0.1, 20, 1, 1e9, 1e9, 0, 0],"
+        "[\"k\", 4, \"f64\", \"cache\", 9, 0.1, 20, 1, 1e9, 1e9, 0, 0]], \"extras\": ["
+        "[\"k\", 4, \"f64\", \"resident\", 1e6, 1.5], [\"k\", 4, \"f64\", \"resident\", 0, 0.5],"
+        "[\"k\", 4, \"f64\", \"far\", 0, 1e-9], [\"k\", 4, \"f64\", \"far\", 1e6, 1e-9],"
+        "[\"k\", 4, \"f64\", \"change\", 0, 1e-9], [\"k\", 4, \"f64\", \"resident\", 1e6, 1]]}}}";
+    json_t *document = json_loads(text, 0, NULL);
+    tess_model *model = NULL;
+    assert_non_null(document);
+    test_ok(test_ctx(state), tess_model_from_json(test_ctx(state), document, "d", &model));
+    assert_true(model->curve_count == 1 && model->curves[0].points == 9);
+    assert_true(model->extra_count == 3);
+    tess_model_destroy(model);
+    json_decref(document);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -160,6 +184,7 @@ int main(void)
         cmocka_unit_test(slopes_agree_with_differences),
         cmocka_unit_test(data_that_say_nothing_are_refused),
         cmocka_unit_test(a_model_survives_its_file),
+        cmocka_unit_test(lines_out_of_range_are_left_out),
     };
     return cmocka_run_group_tests(tests, test_setup, test_teardown);
 }
