@@ -25,12 +25,9 @@ typedef float held;
 #endif
 
 /* HINT of the loads that stream the matrix. 0: plain. 1: not kept in L1. 2: as 1, and first to
- * leave L2, x the last. 3: as 1, and 256 bytes at a time are fetched into L2. */
-#ifndef HINT
-#define HINT 1
-#endif
-/* GPUs before sm_80 have neither such policies nor such fetches. */
-#if !defined(TESS_EMULATE) && __CUDA_ARCH__ < 800 && HINT > 1
+ * leave L2, x the last. 3: as 1, and 256 bytes at a time are fetched into L2. Before sm_80 2 and 3
+ * are 1. */
+#if !defined(HINT) || (!defined(TESS_EMULATE) && __CUDA_ARCH__ < 800 && HINT > 1)
 #undef HINT
 #define HINT 1
 #endif
@@ -312,10 +309,7 @@ DEVICE void bulk_copy(void *to, const void *from, unsigned bytes, mbarrier *barr
 }
 
 /* Stands between ordinary accesses of a buffer and its next bulk copy. */
-DEVICE void bulk_fence(void)
-{
-    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-}
+#define bulk_fence() barrier_fence()
 #endif
 
 /* Copies 16 bytes, by the thread itself; its groups of copies complete in order. With fewer `bytes`
