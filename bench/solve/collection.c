@@ -1,8 +1,8 @@
 /* Several matrices with several solvers, one JSON object per line:
  *
  *     tessera_bench_solve_collection DEVICE SECONDS SPEC [SPEC ...] -- FILE [FILE ...]
- *     tessera_bench_solve_collection --names          the methods and preconditioners there are, and
- *                                                     which of these take domains=
+ *     tessera_bench_solve_collection --names          the methods and preconditioners there are,
+ *                                                     and which of these take domains=
  *
  * Blocks are those that tess_matrix_to_blocks finds, or 1 x 1 where these are not square and the
  * solver needs square ones. b is A times ones; a solve begins with x = 0 and ends after SECONDS.
