@@ -74,19 +74,26 @@ cleanup:
 
 /* ---- Columns ---- */
 
-static tess_status check_columns(const tess_part *part, const tess_part_view *v)
+static tess_status check_offsets(const tess_part *part, const int64_t *row_offsets)
 {
-    const int64_t block_rows = tess_ceil_div(v->rows, v->block);
-    const int64_t all = part->firsts[part->comm.size];
-    if (v->row_offsets[0] != 0)
+    if (row_offsets[0] != 0)
         return tess_fail(part->ctx, TESS_ERR_MATRIX, "row_offsets[0] = %lld, not 0",
-                         (long long)v->row_offsets[0]);
-    for (int64_t i = 0; i < block_rows; i++) {
-        if (v->row_offsets[i + 1] < v->row_offsets[i])
+                         (long long)row_offsets[0]);
+    for (int64_t i = 0; i < tess_ceil_div(part->rows, part->block); i++)
+        if (row_offsets[i + 1] < row_offsets[i])
             return tess_fail(part->ctx, TESS_ERR_MATRIX,
                              "row_offsets[%lld] = %lld is less than the one before, %lld",
-                             (long long)(i + 1), (long long)v->row_offsets[i + 1],
-                             (long long)v->row_offsets[i]);
+                             (long long)(i + 1), (long long)row_offsets[i + 1],
+                             (long long)row_offsets[i]);
+    return TESS_OK;
+}
+
+/* Reads no column before all offsets are known to rise: the last one is the number of columns. */
+static tess_status check_columns(const tess_part *part, const tess_part_view *v)
+{
+    const int64_t all = part->firsts[part->comm.size];
+    TESS_TRY(check_offsets(part, v->row_offsets));
+    for (int64_t i = 0; i < tess_ceil_div(v->rows, v->block); i++)
         for (int64_t k = v->row_offsets[i]; k < v->row_offsets[i + 1]; k++)
             if (v->columns[k] < 0 || v->columns[k] >= all)
                 return tess_fail(part->ctx, TESS_ERR_MATRIX,
@@ -94,7 +101,6 @@ static tess_status check_columns(const tess_part *part, const tess_part_view *v)
                                  "0..%lld",
                                  (long long)i, (long long)k, (long long)v->columns[k],
                                  (long long)all - 1);
-    }
     return TESS_OK;
 }
 

@@ -104,6 +104,7 @@ static void a_mistake_of_one_part_is_named_by_all(void **state)
 {
     (void)state;
     static const int64_t offsets[] = {0, 1, 2}, falling[] = {0, 2, 1}, from_one[] = {1, 2, 3};
+    static const int64_t far[] = {0, INT32_MAX, 2}, there_and_back[] = {0, 2, 0};
     static const int64_t columns[] = {0, 5}, beyond[] = {0, 6}, below[] = {0, -1};
     static const double values[] = {1, 2, 3};
     const tess_part_view good = {TESS_F64, 2, 1, TESS_ORDER_COLUMN_MAJOR, offsets, columns, values};
@@ -116,6 +117,13 @@ static void a_mistake_of_one_part_is_named_by_all(void **state)
     v = good;
     v.row_offsets = falling;
     check_mistake(0, &v, TESS_ERR_MATRIX, "part 0 of 3: row_offsets[2] = 1");
+    /* No column is read that the last offset does not count. */
+    v.row_offsets = far;
+    check_mistake(1, &v, TESS_ERR_MATRIX, "part 1 of 3: row_offsets[2] = 2");
+    v.row_offsets = there_and_back;
+    v.columns = NULL;
+    check_mistake(2, &v, TESS_ERR_MATRIX, "part 2 of 3: row_offsets[2] = 0");
+    v = good;
     v.row_offsets = from_one;
     check_mistake(0, &v, TESS_ERR_MATRIX, "part 0 of 3: row_offsets[0] = 1");
     v = good;
