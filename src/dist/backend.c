@@ -155,6 +155,7 @@ static tess_status refill(tess_part_plan *p, const void *values, bool outside, t
 static tess_status update_values(tess_plan *plan, const void *values)
 {
     tess_part_plan *p = state_of(plan);
+    p->transposed = false;
     tess_status status = refill(p, values, false, p->own, &p->new_own);
     TESS_THEN(refill(p, values, true, p->outside, &p->new_outside));
     TESS_TRY(agree(plan, status));

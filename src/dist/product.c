@@ -217,7 +217,15 @@ static tess_status multiply_transposed(tess_part_plan *p, const tess_part_produc
     return TESS_OK;
 }
 
+/* The first transposed product, and the first of new values, may store transposes of the blocks.
+ * Where one part has no memory for that, all parts fail. */
 tess_status tess_part_multiply(tess_part_plan *p, const tess_part_product *m)
 {
-    return m->transpose ? multiply_transposed(p, m) : multiply(p, m);
+    if (!m->transpose)
+        return multiply(p, m);
+    tess_status status = multiply_transposed(p, m);
+    if (!p->transposed)
+        status = tess_comm_agree(p->part->ctx, &p->part->comm, status);
+    p->transposed |= status == TESS_OK;
+    return status;
 }

@@ -35,10 +35,13 @@ tess_status tess_history_put(tess_solver *solver, int64_t at, double residual)
     return TESS_OK;
 }
 
-/* The history is that of system 0. */
+/* The history is that of system 0. All parts need more memory for it at the same iteration. */
 static tess_status remember(tess_solver *solver, const tess_system *system)
 {
-    return tess_history_put(solver, system->iteration, tess_relative(system, system->residual));
+    const bool grows = system->iteration >= solver->history_capacity;
+    const tess_status status =
+        tess_history_put(solver, system->iteration, tess_relative(system, system->residual));
+    return grows ? tess_pc_agree(solver->plan, status) : status;
 }
 
 /* Runs a list that leaves the square of a norm. */

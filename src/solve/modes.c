@@ -34,7 +34,7 @@ static tess_status copy_numbers(tess_ctx *ctx, const char *call, int64_t columns
                 return tess_fail(ctx, TESS_ERR_ARGUMENT, "%s: number %lld of column %lld is %g",
                                  call, (long long)i, (long long)j, from[j * ld + i]);
     TESS_TRY(TESS_ALLOC(ctx, columns * length, &copy));
-    for (int64_t j = 0; j < columns; j++)
+    for (int64_t j = 0; length > 0 && j < columns; j++)
         memcpy(copy + j * length, from + j * ld, (size_t)length * sizeof *copy);
     *out = copy;
     return TESS_OK;
@@ -43,50 +43,53 @@ static tess_status copy_numbers(tess_ctx *ctx, const char *call, int64_t columns
 tess_status tess_modes_copy(tess_ctx *ctx, const char *call, int64_t rows, int k,
                             const double *modes, int64_t ld, double **out)
 {
-    if (k < 1 || !modes || ld < rows)
+    if (k < 1 || (!modes && rows > 0) || ld < rows)
         return tess_fail(ctx, TESS_ERR_ARGUMENT, "%s: %s", call,
-                         k < 1    ? "fewer than one mode"
-                         : !modes ? "modes is NULL"
-                                  : "ld is less than the matrix's rows");
+                         k < 1       ? "fewer than one mode"
+                         : ld < rows ? "ld is less than the matrix's rows"
+                                     : "modes is NULL");
     return copy_numbers(ctx, call, k, rows, ld, modes, out);
 }
 
-/* Replaces *kept by `numbers`. The preconditioner is made again with them. */
-static void keep(tess_solver *solver, double *numbers, double **kept)
+/* Replaces *kept by `numbers`, on all parts or on none; `status` is that of copying them here. The
+ * preconditioner is made again with them. Collective. */
+static tess_status keep(tess_solver *solver, tess_status status, double *numbers, double **kept)
 {
+    status = tess_pc_agree(solver->plan, status);
+    if (status != TESS_OK) {
+        tess_free(solver->ctx, numbers);
+        return status;
+    }
     tess_free(solver->ctx, *kept);
     *kept = numbers;
     tess_solver_unmake(solver);
+    return TESS_OK;
 }
 
 tess_status tess_solver_set_modes(tess_solver *solver, int k, const double *modes, int64_t ld)
 {
     static const char call[] = "tess_solver_set_modes";
-    double *copy;
+    double *copy = NULL;
     if (!solver)
         return TESS_ERR_ARGUMENT;
     const tess_plan *plan = solver->plan;
     TESS_TRY(find_taker(solver, call, &solver));
     if (solver->outer && modes && k > 0 && ld >= plan->matrix->rows)
         return tess_together_modes(solver, k, modes, ld);
-    TESS_TRY(plan->inner
-                 ? tess_regrouped_modes(plan, call, k, modes, ld, &copy)
-                 : tess_modes_copy(solver->ctx, call, plan->matrix->rows, k, modes, ld, &copy));
-    keep(solver, copy, &solver->modes);
+    const tess_status status =
+        plan->inner ? tess_regrouped_modes(plan, call, k, modes, ld, &copy)
+                    : tess_modes_copy(solver->ctx, call, plan->matrix->rows, k, modes, ld, &copy);
+    TESS_TRY(keep(solver, status, copy, &solver->modes));
     solver->options.pc.amg.modes = solver->modes;
     solver->options.pc.amg.mode_count = k;
     return TESS_OK;
 }
 
-tess_status tess_solver_set_coordinates(tess_solver *solver, int dimensions,
-                                        const double *coordinates)
+static tess_status check_coordinates(const tess_solver *solver, const char *call, int dimensions,
+                                     const double *coordinates)
 {
-    static const char call[] = "tess_solver_set_coordinates";
-    double *copy;
-    if (!solver)
-        return TESS_ERR_ARGUMENT;
     const tess_matrix *A = solver->plan->matrix;
-    if (!coordinates)
+    if (!coordinates && A->rows > 0)
         return tess_fail(solver->ctx, TESS_ERR_ARGUMENT, "%s: coordinates is NULL", call);
     if (solver->plan->inner)
         return tess_fail(
@@ -100,11 +103,24 @@ tess_status tess_solver_set_coordinates(tess_solver *solver, int dimensions,
                          "%s: %d dimensions for blocks of %d x %d: rigid motions need whole blocks "
                          "of 2 x 2 or 3 x 3 and as many dimensions",
                          call, dimensions, (int)A->block_height, (int)A->block_width);
+    return TESS_OK;
+}
+
+tess_status tess_solver_set_coordinates(tess_solver *solver, int dimensions,
+                                        const double *coordinates)
+{
+    static const char call[] = "tess_solver_set_coordinates";
+    double *copy = NULL;
+    if (!solver)
+        return TESS_ERR_ARGUMENT;
+    tess_plan *plan = solver->plan;
+    TESS_TRY(tess_pc_agree(plan, check_coordinates(solver, call, dimensions, coordinates)));
     TESS_TRY(find_taker(solver, call, &solver));
     if (solver->outer)
         return tess_together_coordinates(solver, dimensions, coordinates);
-    TESS_TRY(copy_numbers(solver->ctx, call, 1, A->rows, A->rows, coordinates, &copy));
-    keep(solver, copy, &solver->coordinates);
+    const int64_t rows = plan->matrix->rows;
+    const tess_status status = copy_numbers(solver->ctx, call, 1, rows, rows, coordinates, &copy);
+    TESS_TRY(keep(solver, status, copy, &solver->coordinates));
     solver->options.pc.amg.coordinates = solver->coordinates;
     solver->options.pc.amg.dimensions = dimensions;
     return TESS_OK;

@@ -196,39 +196,57 @@ tess_status tess_solver_create(tess_plan *plan, const char *spec, tess_solver **
     return tess_solver_create_with(plan, spec, NULL, out);
 }
 
+/* Reads what the caller asks for, and refuses what the plan does not take. *taken is a copy of M.
+ */
+static tess_status read_options(const tess_plan *plan, const char *spec, const tess_operator *M,
+                                tess_operator *taken, tess_solve_options *options)
+{
+    tess_ctx *ctx = plan->ctx;
+    const tess_matrix *A = plan->matrix;
+    TESS_TRY(tess_solve_options_parse(ctx, spec ? spec : "auto", options));
+    if (M)
+        TESS_TRY(tess_operator_take(ctx, M, taken));
+    TESS_TRY(check_given(plan, options, M ? taken : NULL));
+    if (tess_is_complex(A->type))
+        TESS_TRY(tess_complex_check(plan, options));
+    if (M) {
+        options->pc.ops = &tess_pc_given;
+        options->pc.caller = taken;
+    }
+    if (A->rows != A->cols && !options->automatic && !options->method->least_squares)
+        return tess_fail(ctx, TESS_ERR_ARGUMENT,
+                         "%s needs a square matrix, not %lld x %lld: auto and lsqr take any",
+                         options->method->name, (long long)A->rows, (long long)A->cols);
+    return TESS_OK;
+}
+
 tess_status tess_solver_create_with(tess_plan *plan, const char *spec, const tess_operator *M,
                                     tess_solver **out)
 {
     tess_operator taken;
+    tess_solve_options options;
     if (!plan)
         return TESS_ERR_ARGUMENT;
-    tess_ctx *ctx = plan->ctx;
-    const tess_matrix *A = plan->matrix;
-    if (!out)
-        return tess_null_argument(ctx, "tess_solver_create");
-    tess_solve_options options;
-    TESS_TRY(tess_solve_options_parse(ctx, spec ? spec : "auto", &options));
-    if (M)
-        TESS_TRY(tess_operator_take(ctx, M, &taken));
-    TESS_TRY(check_given(plan, &options, M ? &taken : NULL));
-    if (tess_is_complex(A->type))
-        TESS_TRY(tess_complex_check(plan, &options));
-    if (M) {
-        options.pc.ops = &tess_pc_given;
-        options.pc.caller = &taken;
-    }
-    if (A->rows != A->cols && !options.automatic && !options.method->least_squares)
-        return tess_fail(ctx, TESS_ERR_ARGUMENT,
-                         "%s needs a square matrix, not %lld x %lld: auto and lsqr take any",
-                         options.method->name, (long long)A->rows, (long long)A->cols);
+    const tess_status status = out ? read_options(plan, spec, M, &taken, &options)
+                                   : tess_null_argument(plan->ctx, "tess_solver_create");
+    TESS_TRY(tess_pc_agree(plan, status));
     return tess_solver_open(plan, &options, out);
+}
+
+/* Makes an empty solver, on all parts or on none. */
+static tess_status open_empty(tess_plan *plan, tess_solver **out)
+{
+    tess_solver *solver = NULL;
+    tess_status status = tess_plan_follow(plan);
+    TESS_THEN(TESS_CALLOC(plan->ctx, 1, &solver));
+    status = tess_pc_agree(plan, status);
+    return TESS_DELIVER_OR(status, solver, tess_free(plan->ctx, solver), out);
 }
 
 tess_status tess_solver_open(tess_plan *plan, const tess_solve_options *options, tess_solver **out)
 {
     tess_solver *solver;
-    TESS_TRY(tess_plan_follow(plan));
-    TESS_TRY(TESS_CALLOC(plan->ctx, 1, &solver));
+    TESS_TRY(open_empty(plan, &solver));
     solver->ctx = plan->ctx;
     solver->plan = plan;
     solver->options = *options;

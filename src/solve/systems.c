@@ -32,11 +32,36 @@ static tess_status keep_first_history(tess_solver *solver, int system, bool othe
     } else if (others_follow) {
         tess_free(solver->ctx, solver->first_history);
         solver->first_history = NULL;
-        TESS_TRY(TESS_ALLOC(solver->ctx, result->history_count, &solver->first_history));
+        const tess_status status =
+            TESS_ALLOC(solver->ctx, result->history_count, &solver->first_history);
+        TESS_TRY(tess_pc_agree(solver->plan, status));
         memcpy(solver->first_history, result->history,
                (size_t)result->history_count * sizeof *result->history);
         result->history = solver->first_history;
     }
+    return TESS_OK;
+}
+
+static tess_status check_systems(const tess_solver *solver, int k, const void *B, int64_t ldb,
+                                 const void *X, int64_t ldx, const tess_result *results)
+{
+    const tess_matrix *A = solver->plan->matrix;
+    const size_t scalar = tess_type_size(A->type);
+    if (k < 0 || (k > 0 && !results) || (k > 0 && A->rows > 0 && (!B || !X)))
+        return tess_fail(solver->ctx, TESS_ERR_ARGUMENT, "%s",
+                         k < 0 ? "tess_solver_solve_many: a negative number of systems"
+                               : "a solver's b, x or result is NULL");
+    if (k > 1 && (ldb < A->rows || ldx < A->cols))
+        return tess_fail(solver->ctx, TESS_ERR_ARGUMENT,
+                         "tess_solver_solve_many: %s = %lld is less than %lld %s",
+                         ldb < A->rows ? "ldb" : "ldx", (long long)(ldb < A->rows ? ldb : ldx),
+                         (long long)(ldb < A->rows ? A->rows : A->cols),
+                         ldb < A->rows ? "rows" : "columns");
+    if (tess_ranges_overlap((tess_ranges){B, k, A->rows, ldb, scalar},
+                            (tess_ranges){X, k, A->cols, ldx, scalar}))
+        return tess_fail(solver->ctx, TESS_ERR_ARGUMENT,
+                         "a solver's b and x overlap: x is written while b is still read, so pass "
+                         "a copy of b");
     return TESS_OK;
 }
 
@@ -45,22 +70,8 @@ tess_status tess_solver_solve_many(tess_solver *solver, int k, const void *B, in
 {
     if (!solver)
         return TESS_ERR_ARGUMENT;
-    const int64_t rows = solver->plan->matrix->rows, cols = solver->plan->matrix->cols;
-    if (k < 0 || (k > 0 && !results) || (k > 0 && rows > 0 && (!B || !X)))
-        return tess_fail(solver->ctx, TESS_ERR_ARGUMENT, "%s",
-                         k < 0 ? "tess_solver_solve_many: a negative number of systems"
-                               : "a solver's b, x or result is NULL");
-    if (k > 1 && (ldb < rows || ldx < cols))
-        return tess_fail(solver->ctx, TESS_ERR_ARGUMENT,
-                         "tess_solver_solve_many: %s = %lld is less than %lld %s",
-                         ldb < rows ? "ldb" : "ldx", (long long)(ldb < rows ? ldb : ldx),
-                         (long long)(ldb < rows ? rows : cols), ldb < rows ? "rows" : "columns");
+    TESS_TRY(tess_pc_agree(solver->plan, check_systems(solver, k, B, ldb, X, ldx, results)));
     const size_t scalar = tess_type_size(solver->plan->matrix->type);
-    if (tess_ranges_overlap((tess_ranges){B, k, rows, ldb, scalar},
-                            (tess_ranges){X, k, cols, ldx, scalar}))
-        return tess_fail(solver->ctx, TESS_ERR_ARGUMENT,
-                         "a solver's b and x overlap: x is written while b is still read, so pass "
-                         "a copy of b");
     TESS_TRY(tess_solver_follow(solver));
     if (solver->outer && solver->outer->many)
         return k > 0 ? solver->outer->many(solver, k, B, ldb, X, ldx, results) : TESS_OK;

@@ -320,9 +320,20 @@ static tess_status recall(tess_space *space, int system, int64_t i, double *to)
     return read_slots(space, system, to);
 }
 
+static tess_status prepare(tess_space *space, const tess_steps *const *once, int count,
+                           const tess_stretch *stretch)
+{
+    for (int i = 0; i < count; i++)
+        TESS_TRY(tess_cpu_reserve(space, once[i]));
+    for (int64_t i = 0; i < stretch->cycle; i++)
+        TESS_TRY(tess_cpu_reserve(space, &stretch->lists[i]));
+    return TESS_OK;
+}
+
 const tess_space_ops tess_space_cpu = {
     .open = space_open,
     .close = space_close,
+    .prepare = prepare,
     .upload = upload,
     .download = download,
     .read_slots = read_slots,

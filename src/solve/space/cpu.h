@@ -42,5 +42,8 @@ static inline double *tess_cpu_slots(const tess_space *space, int system)
 tess_status tess_cpu_receive(const tess_space *space);
 /* Returns the number of threads for a step that moves `bytes` bytes. */
 int tess_cpu_threads(const tess_space *space, double bytes);
+/* Makes room for all passes of a list, so that running it allocates nothing: memory that is missing
+ * on one of several parts would leave the others waiting for its sums. */
+tess_status tess_cpu_reserve(tess_space *space, const tess_steps *steps);
 tess_status tess_cpu_pass(tess_space *space, const tess_steps *steps, const tess_step *pass,
                           int system);

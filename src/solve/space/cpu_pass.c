@@ -58,18 +58,42 @@ static void bind_update(const tess_space *space, const tess_update *update, int 
         bound->y = tess_cpu_vector(space, update->y, system);
 }
 
+/* Makes room for the updates of a pass and the sums of its dot products. */
+static tess_status reserve_pass(const tess_space *space, int level, int64_t updates, int64_t dots)
+{
+    tess_cpu_state *state = space->state;
+    const int64_t chunks = tess_max(state->chunks[level].count, 1);
+    TESS_TRY(reserve(space->ctx, updates, sizeof *state->updates, (void **)&state->updates,
+                     &state->update_capacity));
+    return reserve(space->ctx, tess_reals(space->type, dots * chunks), sizeof *state->sums,
+                   (void **)&state->sums, &state->sum_capacity);
+}
+
+static int64_t count_dots(const tess_steps *steps, const tess_step *pass)
+{
+    int64_t dots = 0;
+    for (int64_t i = 0; i < pass->updates; i++)
+        dots += steps->update[pass->first_update + i].kind == TESS_UPDATE_DOT;
+    return dots;
+}
+
+tess_status tess_cpu_reserve(tess_space *space, const tess_steps *steps)
+{
+    TESS_TRY(reserve_pass(space, 0, 1, 1)); /* of a product's dot product */
+    for (int64_t i = 0; i < steps->count; i++) {
+        const tess_step *step = &steps->step[i];
+        if (step->kind == TESS_STEP_PASS)
+            TESS_TRY(reserve_pass(space, step->level, step->updates, count_dots(steps, step)));
+    }
+    return TESS_OK;
+}
+
 static tess_status bind_pass(const tess_space *space, const tess_steps *steps,
                              const tess_step *pass, int system)
 {
     tess_cpu_state *state = space->state;
-    TESS_TRY(reserve(space->ctx, pass->updates, sizeof *state->updates, (void **)&state->updates,
-                     &state->update_capacity));
-    int64_t dots = 0;
-    for (int64_t i = 0; i < pass->updates; i++)
-        dots += steps->update[pass->first_update + i].kind == TESS_UPDATE_DOT;
-    const int64_t chunks = state->chunks[pass->level].count;
-    TESS_TRY(reserve(space->ctx, tess_reals(space->type, dots * tess_max(chunks, 1)),
-                     sizeof *state->sums, (void **)&state->sums, &state->sum_capacity));
+    const int64_t dots = count_dots(steps, pass), chunks = state->chunks[pass->level].count;
+    TESS_TRY(reserve_pass(space, pass->level, pass->updates, dots));
     double *sum = state->sums, *imaginary_sum = state->sums + chunks * dots;
     for (int64_t i = 0; i < pass->updates; i++) {
         tess_cpu_update *bound = &state->updates[i];

@@ -1,0 +1,174 @@
+/* What is wrong on one part fails all parts, in whatever they do with their plan: memory that is
+ * missing, and arguments. Otherwise the others would wait for ever. */
+#include "backend/backend.h"
+#include "dealt.h"
+#include "matrices.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct case_of_memory {
+    const char *spec; /* NULL: a product */
+    int k;            /* of the product, as dealt_products takes it */
+} case_of_memory;
+
+static void set_body(dealt *d, const case_of_memory *c)
+{
+    d->body = c->spec ? dealt_solve : dealt_products;
+    d->spec = c->spec && strcmp(c->spec, "auto") != 0 ? c->spec : NULL;
+    d->k = c->k;
+    d->order = TESS_ORDER_ROW_MAJOR;
+}
+
+/* Of four parts: the transport of the tests then gathers in one call. */
+enum { PARTS = 4 };
+
+/* Each allocation of one part fails in turn, until none is left. */
+static void fail_each_allocation(const tess_matrix *A, const case_of_memory *c, const char *device)
+{
+    double *x = test_vector(2 * A->rows, A->type, 1), *y = calloc((size_t)(2 * A->rows), 8);
+    tess_status status = TESS_ERR_MEMORY;
+    for (int64_t n = 0; status != TESS_OK; n = test_next_failure(n)) {
+        dealt d = dealt_open(A, PARTS, 5);
+        const int culprit = (int)(n % PARTS);
+        char name[32];
+        snprintf(name, sizeof name, "part %d of %d", culprit, PARTS);
+        memset(y, 0, (size_t)(2 * A->rows) * 8);
+        set_body(&d, c);
+        d.device = device;
+        d.x = x;
+        d.y = y;
+        d.allocation_fails[culprit] = n;
+        dealt_run(&d);
+        test_team_destroy(d.team);
+        status = d.status[culprit];
+        for (int r = 0; r < PARTS; r++)
+            if (d.status[r] != status ||
+                (status != TESS_OK && (status != TESS_ERR_MEMORY || !strstr(d.error[r], name))))
+                fail_msg("%s, k = %d, allocation %lld of part %d: part %d has status %d: %s",
+                         c->spec ? c->spec : "a product", c->k, (long long)n, culprit, r,
+                         (int)d.status[r], d.error[r]);
+    }
+    free(x), free(y);
+}
+
+static void memory_missing_in_a_product_fails_all(void **state)
+{
+    tess_matrix *A = test_matrix(test_ctx(state), TEST_RANDOM, 30, 2, 2, TESS_F64, 1);
+    for (int k = -1; k < 3; k++) {
+        fail_each_allocation(A, &(case_of_memory){NULL, k}, "ref");
+        fail_each_allocation(A, &(case_of_memory){NULL, k}, "cpu:1");
+    }
+    tess_matrix_destroy(A);
+}
+
+static void memory_missing_in_a_solve_fails_all(void **state)
+{
+    static const char *const specs[] = {"auto",
+                                        "cg:pc=none",
+                                        "gmres:pc=ilu0",
+                                        "cg:pc=chebyshev",
+                                        "bicgstab:pc=amg,bottom=12",
+                                        "lsqr:pc=bjacobi",
+                                        "cg_pipelined:pc=jacobi"};
+    tess_matrix *A = dealt_dominant(test_ctx(state), 12, 2, true, 3);
+    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++)
+        fail_each_allocation(A, &(case_of_memory){specs[i], 0}, "ref");
+    tess_matrix_destroy(A);
+}
+
+/* Returns whether the call failed here, with the number of part 1. */
+static bool blamed(tess_plan *plan, tess_status status, tess_status expected)
+{
+    return status == expected && strstr(tess_ctx_error(plan->ctx), "part 1 of 4") != NULL;
+}
+
+/* Part 1 makes one mistake after the other with a solver that the others use well. */
+static tess_status solve_with_mistakes(dealt *d, int rank, tess_part *part, tess_plan *plan)
+{
+    const int64_t first = dealt_row(d, rank), rows = plan->matrix->rows;
+    const double *b = (const double *)d->x + first;
+    double *x = (double *)d->y + first, *modes = malloc((size_t)(rows + 1) * sizeof *modes);
+    const bool errs = rank == 1;
+    tess_solver *solver;
+    tess_result *result = &d->result[rank];
+    (void)part;
+    for (int64_t i = 0; i < rows; i++)
+        modes[i] = errs ? NAN : 1;
+    bool good =
+        blamed(plan, tess_solver_create(plan, errs ? "gc" : "cg:pc=amg", &solver), TESS_ERR_OPTION);
+    good = good && tess_solver_create(plan, "cg:pc=amg,bottom=12", &solver) == TESS_OK;
+    if (good) {
+        good = blamed(plan, tess_solver_solve(solver, errs ? NULL : b, x, result),
+                      TESS_ERR_ARGUMENT) &&
+               tess_solver_solve(solver, b, x, result) == TESS_OK &&
+               blamed(plan, tess_solver_set_modes(solver, 1, modes, rows), TESS_ERR_ARGUMENT) &&
+               tess_solver_solve(solver, b, x, result) == TESS_OK &&
+               result->reason == TESS_REASON_CONVERGED;
+        tess_solver_destroy(solver);
+    }
+    free(modes);
+    return good ? TESS_OK : TESS_ERR_INTERNAL;
+}
+
+static void a_mistake_of_one_part_fails_all(void **state)
+{
+    tess_matrix *A = dealt_dominant(test_ctx(state), 40, 2, true, 3);
+    double *b = test_vector(A->rows, A->type, 1), *x = calloc((size_t)A->rows, sizeof *x);
+    dealt d = dealt_open(A, PARTS, 1);
+    for (int r = 0; r <= PARTS; r++)
+        d.firsts[r] = 10 * r;
+    d.body = solve_with_mistakes;
+    d.x = b;
+    d.y = x;
+    dealt_run(&d);
+    dealt_ok(&d, 1);
+    test_team_destroy(d.team);
+    free(b), free(x);
+    tess_matrix_destroy(A);
+}
+
+/* A part without rows has no numbers to pass. */
+static tess_status pass_no_numbers(dealt *d, int rank, tess_part *part, tess_plan *plan)
+{
+    const int64_t first = dealt_row(d, rank), rows = plan->matrix->rows;
+    const double *modes = rows > 0 ? (const double *)d->x + first : NULL;
+    tess_solver *solver;
+    (void)part;
+    tess_status status = tess_solver_create(plan, "cg:pc=amg", &solver);
+    if (status != TESS_OK)
+        return status;
+    status = tess_solver_set_modes(solver, 1, modes, rows);
+    if (status == TESS_OK)
+        status = tess_solver_set_coordinates(solver, 2, modes);
+    tess_solver_destroy(solver);
+    return status;
+}
+
+static void a_part_without_rows_passes_null(void **state)
+{
+    tess_matrix *A = dealt_dominant(test_ctx(state), 12, 2, true, 3);
+    double *numbers = test_vector(A->rows, A->type, 1);
+    dealt d = dealt_open(A, PARTS, 1);
+    for (int r = 0; r <= PARTS; r++)
+        d.firsts[r] = r < 2 ? 0 : 4 * r - 4;
+    d.body = pass_no_numbers;
+    d.x = numbers;
+    dealt_run(&d);
+    dealt_ok(&d, 1);
+    test_team_destroy(d.team);
+    free(numbers);
+    tess_matrix_destroy(A);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(memory_missing_in_a_product_fails_all),
+        cmocka_unit_test(memory_missing_in_a_solve_fails_all),
+        cmocka_unit_test(a_mistake_of_one_part_fails_all),
+        cmocka_unit_test(a_part_without_rows_passes_null),
+    };
+    return cmocka_run_group_tests(tests, test_setup, test_teardown);
+}
