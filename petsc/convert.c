@@ -2,10 +2,20 @@
  * to AIJ becomes ours when its operations are replaced. */
 #include "plugin.h"
 
+/* The names of most types begin with "seq" or "mpi". Others, such as a nest, are what their
+ * communicator is. */
 static PetscErrorCode is_parallel(Mat A, PetscBool *parallel)
 {
+    const char *type = ((PetscObject)A)->type_name;
+    PetscMPIInt processes;
+    PetscBool alone;
+
     PetscFunctionBegin;
-    PetscCall(PetscStrbeginswith(((PetscObject)A)->type_name, "mpi", parallel));
+    PetscCall(PetscStrbeginswith(type, "mpi", parallel));
+    PetscCall(PetscStrbeginswith(type, "seq", &alone));
+    PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &processes));
+    if (!alone && processes > 1)
+        *parallel = PETSC_TRUE;
     PetscFunctionReturn(0);
 }
 

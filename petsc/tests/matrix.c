@@ -233,6 +233,21 @@ static PetscErrorCode check_kept(uint64_t *seed, Mat aij, Mat ours)
     PetscFunctionReturn(0);
 }
 
+/* A matrix of a type whose name says nothing of processes. */
+static PetscErrorCode check_nest(uint64_t *seed, Mat aij)
+{
+    Mat nest, ours;
+
+    PetscFunctionBegin;
+    PetscCall(PetscStrlcat(test_case, " from a nest", sizeof test_case));
+    PetscCall(MatCreateNest(PetscObjectComm((PetscObject)aij), 1, NULL, 1, NULL, &aij, &nest));
+    PetscCall(MatConvert(nest, MATTESSERA, MAT_INITIAL_MATRIX, &ours));
+    PetscCall(check_same(seed, aij, ours));
+    PetscCall(MatDestroy(&ours));
+    PetscCall(MatDestroy(&nest));
+    PetscFunctionReturn(0);
+}
+
 static PetscErrorCode one_case(PetscInt number)
 {
     uint64_t seed = (uint64_t)number;
@@ -247,6 +262,7 @@ static PetscErrorCode one_case(PetscInt number)
     PetscCall(check_kept(&seed, aij, ours));
     for (int i = 0; i < 6; i++)
         PetscCall(change_both(&seed, &aij, &ours));
+    PetscCall(check_nest(&seed, aij));
     PetscCall(MatDestroy(&aij));
     PetscCall(MatDestroy(&ours));
     PetscFunctionReturn(0);
