@@ -29,8 +29,9 @@ PETSC_INTERN PetscErrorCode tess_petsc_code(tess_status status);
 
 /* An AIJ matrix prepared for products: the plan, and which state of the matrix it is of. */
 typedef struct seq_tessera {
-    struct _MatOps parent; /* AIJ's operations */
-    tess_matrix *blocks;   /* its values in blocks; NULL: nothing is prepared */
+    struct _MatOps parent;           /* AIJ's operations */
+    PetscErrorCode (*retrieve)(Mat); /* AIJ's MatRetrieveValues */
+    tess_matrix *blocks;             /* its values in blocks; NULL: nothing is prepared */
     tess_plan *plan;
     PetscObjectState state, pattern; /* of A when `blocks` was filled and when it was made */
     PetscInt plans, updates;         /* that were made so far */
@@ -44,6 +45,16 @@ PETSC_INTERN PetscErrorCode tess_petsc_seq_release(Mat A);
 PETSC_INTERN PetscErrorCode tess_petsc_csr(Mat A, tess_ctx *ctx, tess_matrix **csr);
 /* A's plan with A's present values. *plan = NULL if A has no entries. */
 PETSC_INTERN PetscErrorCode tess_petsc_plan(Mat A, tess_plan **plan);
+
+/* ---- The options of a matrix (options.c) ----------------------------------------------------- */
+
+typedef struct mat_choice {
+    char device[64], format[32], kernel[64], params[128];
+    PetscEnum effort;
+    PetscInt block; /* 0: the matrix's own, or chosen */
+} mat_choice;
+
+PETSC_INTERN PetscErrorCode tess_petsc_read_options(Mat A, mat_choice *choice);
 PETSC_INTERN PetscErrorCode tess_petsc_options(Mat A, PetscOptionItems *PetscOptionsObject);
 
 /* ---- Several processes' matrix (mpi.c) and what both share (convert.c) ----------------------- */

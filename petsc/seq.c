@@ -10,53 +10,6 @@
  */
 #include "plugin.h"
 
-static const char *const efforts[] = {"measure", "estimate", "exhaustive", "TessEffort", "", NULL};
-
-typedef struct choice {
-    char device[64], format[32], kernel[64], params[128];
-    PetscEnum effort;
-    PetscInt block;
-} choice;
-
-/* Reads the options of a matrix; where PETSc prints its help, that is printed. */
-static PetscErrorCode read_options(PetscOptionItems *PetscOptionsObject, choice *c)
-{
-    PetscFunctionBegin;
-    PetscOptionsHeadBegin(PetscOptionsObject, "Tessera matrix options");
-    PetscCall(PetscOptionsString("-mat_tessera_device", "cpu, cuda, cuda:1, auto", NULL, c->device,
-                                 c->device, sizeof c->device, NULL));
-    PetscCall(PetscOptionsEnum("-mat_tessera_effort", "How kernels are chosen", NULL, efforts,
-                               c->effort, &c->effort, NULL));
-    PetscCall(PetscOptionsString("-mat_tessera_format", "Storage; empty: chosen", NULL, c->format,
-                                 c->format, sizeof c->format, NULL));
-    PetscCall(PetscOptionsString("-mat_tessera_kernel", "Kernel; empty: chosen", NULL, c->kernel,
-                                 c->kernel, sizeof c->kernel, NULL));
-    PetscCall(PetscOptionsString("-mat_tessera_params", "Its parameters; empty: chosen", NULL,
-                                 c->params, c->params, sizeof c->params, NULL));
-    PetscCall(PetscOptionsBoundedInt("-mat_tessera_block_size", "0: the matrix's own, or chosen",
-                                     NULL, c->block, &c->block, NULL, 0));
-    PetscOptionsHeadEnd();
-    PetscFunctionReturn(0);
-}
-
-static void default_choice(choice *c)
-{
-    *c = (choice){.device = "cpu"};
-}
-
-/* Options are read again when a plan is made, because PETSc never calls MatSetFromOptions on
- * matrices that it makes itself, such as the levels of a multigrid. */
-PetscErrorCode tess_petsc_options(Mat A, PetscOptionItems *PetscOptionsObject)
-{
-    choice ignored;
-
-    PetscFunctionBegin;
-    (void)A;
-    default_choice(&ignored);
-    PetscCall(read_options(PetscOptionsObject, &ignored));
-    PetscFunctionReturn(0);
-}
-
 /* ---- Plan and values ------------------------------------------------------------------------- */
 
 /* AIJ's storage is rows of increasing columns. */
@@ -126,16 +79,13 @@ static const char *or_null(const char *text)
 
 static PetscErrorCode make_plan(Mat A, seq_tessera *s, tess_ctx *ctx, tess_matrix *csr)
 {
-    choice c;
+    mat_choice c;
     tess_device *device;
     tess_matrix *blocks = NULL;
     tess_status status;
 
     PetscFunctionBegin;
-    default_choice(&c);
-    PetscObjectOptionsBegin((PetscObject)A);
-    PetscCall(read_options(PetscOptionsObject, &c));
-    PetscOptionsEnd();
+    PetscCall(tess_petsc_read_options(A, &c));
     PetscCall(tess_petsc_device(c.device, csr, &device));
     PetscCall(to_blocks(A, ctx, csr, device, c.block, &blocks));
     const tess_plan_options options = {.effort = (tess_effort)c.effort,
@@ -299,11 +249,34 @@ static PetscErrorCode assembly_end(Mat A, MatAssemblyType mode)
     PetscFunctionReturn(0);
 }
 
+/* Of a plain AIJ matrix. */
+static PetscErrorCode (*destroy_aij)(Mat);
+
+static PetscErrorCode find_destroy(void)
+{
+    Mat plain;
+
+    PetscFunctionBegin;
+    if (destroy_aij)
+        PetscFunctionReturn(0);
+    PetscCall(MatCreate(PETSC_COMM_SELF, &plain));
+    PetscCall(MatSetType(plain, MATSEQAIJ));
+    destroy_aij = plain->ops->destroy;
+    PetscCall(MatDestroy(&plain));
+    PetscFunctionReturn(0);
+}
+
+/* Factors in place (MatLUFactor) are those of a plain matrix, which PETSc puts in A's place: A then
+ * has our operations, and nothing else of ours. */
 static PetscErrorCode destroy(Mat A)
 {
     PetscFunctionBegin;
-    PetscCall(tess_petsc_seq_release(A));
-    PetscCall((*A->ops->destroy)(A));
+    if (A->spptr) {
+        PetscCall(tess_petsc_seq_release(A));
+        PetscCall((*A->ops->destroy)(A));
+    } else {
+        PetscCall((*destroy_aij)(A));
+    }
     PetscFunctionReturn(0);
 }
 
@@ -320,9 +293,22 @@ static void install(Mat A, seq_tessera *s)
     A->ops->destroy = destroy;
 }
 
-static PetscErrorCode compose(Mat A, PetscBool ours)
+/* AIJ's own does not count as a change of the matrix. */
+static PetscErrorCode retrieve_values(Mat A)
+{
+    const seq_tessera *s = (const seq_tessera *)A->spptr;
+
+    PetscFunctionBegin;
+    PetscCall((*s->retrieve)(A));
+    PetscCall(PetscObjectStateIncrease((PetscObject)A));
+    PetscFunctionReturn(0);
+}
+
+static PetscErrorCode compose(Mat A, const seq_tessera *s, PetscBool ours)
 {
     PetscFunctionBegin;
+    PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatRetrieveValues_C",
+                                         ours ? retrieve_values : s->retrieve));
     PetscCall(PetscObjectComposeFunction((PetscObject)A,
                                          "MatConvert_" MATSEQTESSERA "_" MATSEQAIJ "_C",
                                          ours ? tess_petsc_convert_to_aij : NULL));
@@ -337,10 +323,12 @@ PetscErrorCode tess_petsc_seq_adopt(Mat A)
     seq_tessera *s;
 
     PetscFunctionBegin;
+    PetscCall(find_destroy());
     PetscCall(PetscNew(&s));
     install(A, s);
     A->spptr = s;
-    PetscCall(compose(A, PETSC_TRUE));
+    PetscCall(PetscObjectQueryFunction((PetscObject)A, "MatRetrieveValues_C", &s->retrieve));
+    PetscCall(compose(A, s, PETSC_TRUE));
     PetscCall(PetscObjectChangeTypeName((PetscObject)A, MATSEQTESSERA));
     PetscFunctionReturn(0);
 }
@@ -352,8 +340,8 @@ PetscErrorCode tess_petsc_seq_release(Mat A)
     PetscFunctionBegin;
     uninstall(A, s);
     forget_plan(s);
+    PetscCall(compose(A, s, PETSC_FALSE));
     PetscCall(PetscFree(A->spptr));
-    PetscCall(compose(A, PETSC_FALSE));
     PetscCall(PetscObjectChangeTypeName((PetscObject)A, MATSEQAIJ));
     PetscFunctionReturn(0);
 }

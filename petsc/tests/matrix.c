@@ -154,6 +154,28 @@ static PetscErrorCode zero_entries(uint64_t *seed, Mat *A)
     PetscFunctionReturn(0);
 }
 
+/* Between storing and retrieving values a product takes others. */
+static PetscErrorCode retrieve_values(uint64_t *seed, Mat *A)
+{
+    Mat other;
+    Vec x, y;
+
+    PetscFunctionBegin;
+    PetscCall(MatDuplicate(*A, MAT_COPY_VALUES, &other));
+    PetscCall(MatCreateVecs(other, &x, &y));
+    PetscCall(VecSet(x, 1.0));
+    PetscCall(MatSetOption(other, MAT_NEW_NONZERO_LOCATIONS, PETSC_FALSE));
+    PetscCall(MatStoreValues(other));
+    PetscCall(MatScale(other, random_value(seed)));
+    PetscCall(MatMult(other, x, y));
+    PetscCall(MatRetrieveValues(other));
+    PetscCall(VecDestroy(&x));
+    PetscCall(VecDestroy(&y));
+    PetscCall(MatDestroy(A));
+    *A = other;
+    PetscFunctionReturn(0);
+}
+
 static PetscErrorCode there_and_back(uint64_t *seed, Mat *A)
 {
     Mat plain;
@@ -189,6 +211,7 @@ static const struct {
     {"MatDuplicate", duplicate, 0},
     {"MatTranspose", transpose, 0},
     {"MatZeroEntries", zero_entries, 0},
+    {"MatRetrieveValues", retrieve_values, 0},
     {"MatConvert", there_and_back, 0},
 };
 enum { OPERATIONS = sizeof operations / sizeof *operations };
