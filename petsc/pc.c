@@ -31,7 +31,7 @@ static void forget(pc_tessera *p)
 static PetscErrorCode modes_of(MatNullSpace space, PetscInt rows, PetscInt *count, double **modes)
 {
     PetscBool constant;
-    PetscInt vectors;
+    PetscInt vectors, length;
     const Vec *v;
 
     PetscFunctionBegin;
@@ -46,6 +46,10 @@ static PetscErrorCode modes_of(MatNullSpace space, PetscInt rows, PetscInt *coun
     *count = constant ? 1 : 0;
     for (PetscInt k = 0; k < vectors; k++) {
         const PetscScalar *values;
+        PetscCall(VecGetLocalSize(v[k], &length));
+        PetscCheck(length == rows, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ,
+                   "Tessera: a vector of the near null space has %d rows here, the matrix %d",
+                   (int)length, (int)rows);
         PetscCall(VecGetArrayRead(v[k], &values));
         PetscCall(PetscArraycpy(*modes + (size_t)(*count)++ * (size_t)rows, values, rows));
         PetscCall(VecRestoreArrayRead(v[k], &values));
@@ -53,7 +57,8 @@ static PetscErrorCode modes_of(MatNullSpace space, PetscInt rows, PetscInt *coun
     PetscFunctionReturn(0);
 }
 
-/* Multigrid takes the matrix's near null space, or the rigid motions of PCSetCoordinates. */
+/* Multigrid takes the matrix's near null space, or the rigid motions of PCSetCoordinates where the
+ * matrix has as many unknowns for each point as there are coordinates. */
 static PetscErrorCode set_modes(PC pc, pc_tessera *p, tess_ctx *ctx, PetscInt rows)
 {
     MatNullSpace space;
@@ -63,7 +68,9 @@ static PetscErrorCode set_modes(PC pc, pc_tessera *p, tess_ctx *ctx, PetscInt ro
 
     PetscFunctionBegin;
     PetscCall(MatGetNearNullSpace(pc->pmat, &space));
-    PetscCall(modes_of(space ? space : p->motions, rows, &count, &modes));
+    if (!space && p->moved == rows)
+        space = p->motions;
+    PetscCall(modes_of(space, rows, &count, &modes));
     if (count)
         status = tess_pc_set_modes(p->made, count, modes, rows);
     PetscCall(PetscFree(modes));
@@ -88,6 +95,7 @@ static PetscErrorCode set_coordinates(PC pc, PetscInt dimensions, PetscInt point
     PetscCall(VecRestoreArrayWrite(places, &values));
     PetscCall(MatNullSpaceDestroy(&p->motions));
     PetscCall(MatNullSpaceCreateRigidBody(places, &p->motions));
+    p->moved = dimensions * points;
     PetscCall(VecDestroy(&places));
     PetscFunctionReturn(0);
 }
@@ -179,7 +187,10 @@ static PetscErrorCode update(PC pc, pc_tessera *p, tess_ctx *ctx, const tess_mat
         PetscFunctionReturn(0);
     TessCall(ctx, status);
     p->updates++;
-    PetscCall(judge(pc, ctx, tess_pc_update(p->made, NULL)));
+    status = tess_pc_update(p->made, NULL);
+    if (status != TESS_OK)
+        forget(p); /* what is left of it is no preconditioner */
+    PetscCall(judge(pc, ctx, status));
     PetscFunctionReturn(0);
 }
 

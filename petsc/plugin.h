@@ -87,6 +87,7 @@ typedef struct pc_choice {
 typedef struct pc_tessera {
     pc_choice choice;
     MatNullSpace motions; /* of PCSetCoordinates; NULL: none */
+    PetscInt moved;       /* the coordinates of this process's points: rows of a motion */
     tess_matrix *blocks;  /* NULL: nothing is made, as where a process has no rows */
     tess_plan *plan;
     tess_preconditioner *made;

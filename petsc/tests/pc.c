@@ -224,25 +224,91 @@ static PetscErrorCode check_updates(uint64_t *seed, shape size)
     PetscFunctionReturn(0);
 }
 
-/* A matrix that has no preconditioner ends a solver with PETSc's reason. */
-static PetscErrorCode check_failure(void)
+/* Coordinates say nothing of a matrix with more or fewer unknowns for each point. */
+static PetscErrorCode check_coordinates(uint64_t *seed, PetscInt unknowns)
+{
+    shape whole = {.block = unknowns, .local_rows = 40, .local_cols = 40};
+    PetscMPIInt processes;
+    PetscReal xyz[3 * 40];
+    Mat A;
+    PC with, without;
+
+    PetscFunctionBegin;
+    MPI_Comm_size(PETSC_COMM_WORLD, &processes);
+    whole.rows = whole.cols = 40 * processes;
+    for (int i = 0; i < 3 * 40; i++)
+        xyz[i] = random_value(seed);
+    PetscCall(dominant_matrix(random_bits(seed), whole, 1, MATAIJ, &A));
+    PetscCall(make_ours(A, "amg", NULL, &without));
+    PetscCall(PCCreate(PETSC_COMM_WORLD, &with));
+    PetscCall(PCSetOperators(with, A, A));
+    PetscCall(PCSetType(with, PCTESSERA));
+    PetscCall(PCSetFromOptions(with));
+    PetscCall(PCSetCoordinates(with, unknowns == 1 ? 3 : 2, 40, xyz));
+    PetscCall(PCSetUp(with));
+    PetscCall(check_equal(seed, "coordinates of other unknowns", without, with, 0.0));
+    PetscCall(PCDestroy(&with));
+    PetscCall(PCDestroy(&without));
+    PetscCall(MatDestroy(&A));
+    PetscFunctionReturn(0);
+}
+
+/* Factors in the place of one of our matrices: it has our operations, and is destroyed. */
+static PetscErrorCode check_in_place(uint64_t *seed, shape size)
+{
+    PetscMPIInt processes;
+    Mat A;
+    Vec b, x, y;
+    PC pc;
+
+    PetscFunctionBegin;
+    MPI_Comm_size(PETSC_COMM_WORLD, &processes);
+    if (processes > 1)
+        PetscFunctionReturn(0);
+    PetscCall(dominant_matrix(random_bits(seed), size, 1, MATTESSERA, &A));
+    PetscCall(MatCreateVecs(A, &x, &b));
+    PetscCall(VecSet(b, 1.0));
+    PetscCall(MatMult(A, b, x));
+    PetscCall(make_pc(A, PCLU, "-pc_factor_in_place", &pc));
+    PetscCall(VecDuplicate(x, &y));
+    PetscCall(PCApply(pc, x, y));
+    PetscCall(PCDestroy(&pc));
+    PetscCall(compare("factors in place", b, y, 1e-12));
+    PetscCall(VecDestroy(&x));
+    PetscCall(VecDestroy(&y));
+    PetscCall(VecDestroy(&b));
+    PetscCall(MatDestroy(&A));
+    PetscFunctionReturn(0);
+}
+
+static PetscErrorCode set_diagonal(Mat A, PetscScalar third)
+{
+    PetscInt first, last;
+
+    PetscFunctionBegin;
+    PetscCall(MatGetOwnershipRange(A, &first, &last));
+    for (PetscInt i = first; i < last; i++)
+        PetscCall(MatSetValue(A, i, i, i == 2 ? third : 1.0 + i, INSERT_VALUES));
+    PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+    PetscFunctionReturn(0);
+}
+
+/* A matrix that has no preconditioner ends a solver with PETSc's reason, at the first set-up and
+ * where new values are such. */
+static PetscErrorCode check_failure(PetscBool updated)
 {
     Mat A;
     Vec b, x;
     KSP ksp;
     KSPConvergedReason reason;
-    PetscInt first, last;
 
     PetscFunctionBegin;
     PetscCall(PetscOptionsClear(NULL));
     PetscCall(PetscOptionsInsertString(NULL, "-pc_type tessera -pc_tessera_type jacobi"));
     PetscCall(MatCreateAIJ(PETSC_COMM_WORLD, 4, 4, PETSC_DETERMINE, PETSC_DETERMINE, 1, NULL, 0,
                            NULL, &A));
-    PetscCall(MatGetOwnershipRange(A, &first, &last));
-    for (PetscInt i = first; i < last; i++)
-        PetscCall(MatSetValue(A, i, i, i == 2 ? 0.0 : 1.0, INSERT_VALUES));
-    PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
-    PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+    PetscCall(set_diagonal(A, updated ? 3.0 : 0.0));
     PetscCall(MatCreateVecs(A, &x, &b));
     PetscCall(VecSet(b, 1.0));
     PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
@@ -250,6 +316,13 @@ static PetscErrorCode check_failure(void)
     PetscCall(KSPSetFromOptions(ksp));
     PetscCall(KSPSolve(ksp, b, x));
     PetscCall(KSPGetConvergedReason(ksp, &reason));
+    if (updated) {
+        PetscCheck(reason > 0, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "the solver ended with %s",
+                   KSPConvergedReasons[reason]);
+        PetscCall(set_diagonal(A, 0.0));
+        PetscCall(KSPSolve(ksp, b, x));
+        PetscCall(KSPGetConvergedReason(ksp, &reason));
+    }
     PetscCheck(reason == KSP_DIVERGED_PC_FAILED, PETSC_COMM_WORLD, PETSC_ERR_PLIB,
                "a zero on the diagonal: the solver ended with %s", KSPConvergedReasons[reason]);
     PetscCall(KSPDestroy(&ksp));
@@ -278,8 +351,11 @@ int main(int argc, char **argv)
         PetscCall(check_types(&seed, size));
         PetscCall(check_known(&seed, size));
         PetscCall(check_updates(&seed, size));
+        PetscCall(check_in_place(&seed, size));
+        PetscCall(check_coordinates(&seed, number % 2 ? 1 : 3));
     }
-    PetscCall(check_failure());
+    PetscCall(check_failure(PETSC_FALSE));
+    PetscCall(check_failure(PETSC_TRUE));
     PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%d random matrices: preconditioned\n", (int)count));
     PetscCall(PetscOptionsClear(NULL));
     PetscCall(PetscFinalize());
