@@ -350,6 +350,14 @@ module tessera
       real(c_double), value :: beta
       type(*), intent(inout) :: y(*)
     end function
+    integer(c_int) function tess_spmv_conjugate_transpose(plan, alpha, x, beta, y) bind(c)
+      import
+      type(c_ptr), value :: plan
+      real(c_double), value :: alpha
+      type(*), intent(in) :: x(*)
+      real(c_double), value :: beta
+      type(*), intent(inout) :: y(*)
+    end function
     integer(c_int) function tess_spmv_dot(plan, alpha, x, beta, y, w, dot) bind(c)
       import
       type(c_ptr), value :: plan
@@ -450,7 +458,20 @@ module tessera
       type(c_ptr), value :: solver
       type(*), intent(in), optional :: values(*)
     end function
+    integer(c_int) function tess_pc_set_modes(pc, k, modes, ld) bind(c)
+      import
+      type(c_ptr), value :: pc
+      integer(c_int), value :: k
+      real(c_double), intent(in) :: modes(*)
+      integer(c_int64_t), value :: ld
+    end function
     integer(c_int) function tess_pc_apply(pc, r, z) bind(c)
+      import
+      type(c_ptr), value :: pc
+      type(*), intent(in) :: r(*)
+      type(*), intent(inout) :: z(*)
+    end function
+    integer(c_int) function tess_pc_apply_transpose(pc, r, z) bind(c)
       import
       type(c_ptr), value :: pc
       type(*), intent(in) :: r(*)
@@ -609,6 +630,14 @@ module tessera
 
 contains
 
+  ! Text as C takes it. Blanks at the end do not count, as in the file names of Fortran's own OPEN:
+  ! a variable of fixed length has them.
+  pure function c_text(text) result(string)
+    character(*), intent(in) :: text
+    character(len_trim(text) + 1, kind=c_char) :: string
+    string = trim(text)//c_null_char
+  end function
+
   ! A C string as Fortran's; "" for NULL.
   function tess_string(text) result(string)
     type(c_ptr), intent(in) :: text
@@ -674,7 +703,7 @@ contains
     integer(c_int), intent(in) :: keep
     character(*), intent(in), optional :: path
     if (present(path)) then
-      status = c_ctx_set_wisdom(ctx, keep, path//c_null_char)
+      status = c_ctx_set_wisdom(ctx, keep, c_text(path))
     else
       status = c_ctx_set_wisdom(ctx, keep)
     end if
@@ -684,19 +713,19 @@ contains
     type(c_ptr), intent(in) :: ctx
     character(*), intent(in) :: path
     type(c_ptr), intent(inout) :: out
-    status = c_matrix_read(ctx, path//c_null_char, out)
+    status = c_matrix_read(ctx, c_text(path), out)
   end function
 
   integer(c_int) function tess_matrix_write(ctx, A, path) result(status)
     type(c_ptr), intent(in) :: ctx, A
     character(*), intent(in) :: path
-    status = c_matrix_write(ctx, A, path//c_null_char)
+    status = c_matrix_write(ctx, A, c_text(path))
   end function
 
   integer(c_int) function tess_matrix_write_symmetric(ctx, A, path) result(status)
     type(c_ptr), intent(in) :: ctx, A
     character(*), intent(in) :: path
-    status = c_matrix_write_symmetric(ctx, A, path//c_null_char)
+    status = c_matrix_write_symmetric(ctx, A, c_text(path))
   end function
 
   integer(c_int) function tess_matrix_generate(ctx, spec, A, rhs) result(status)
@@ -704,14 +733,14 @@ contains
     character(*), intent(in) :: spec
     type(c_ptr), intent(inout) :: A
     type(c_ptr), intent(inout), optional :: rhs
-    status = c_matrix_generate(ctx, spec//c_null_char, A, rhs)
+    status = c_matrix_generate(ctx, c_text(spec), A, rhs)
   end function
 
   integer(c_int) function tess_matrix_input(ctx, input, out) result(status)
     type(c_ptr), intent(in) :: ctx
     character(*), intent(in) :: input
     type(c_ptr), intent(inout) :: out
-    status = c_matrix_input(ctx, input//c_null_char, out)
+    status = c_matrix_input(ctx, c_text(input), out)
   end function
 
   ! `values` is the library's: read it through c_f_pointer, end it with tess_release.
@@ -721,7 +750,7 @@ contains
     integer(c_int), intent(in) :: type
     integer(c_int64_t), intent(inout) :: count
     type(c_ptr), intent(inout) :: values
-    status = c_vector_read(ctx, path//c_null_char, type, count, values)
+    status = c_vector_read(ctx, c_text(path), type, count, values)
   end function
 
   integer(c_int) function tess_vector_write(ctx, path, type, count, values) result(status)
@@ -730,13 +759,13 @@ contains
     integer(c_int), intent(in) :: type
     integer(c_int64_t), intent(in) :: count
     type(*), intent(in) :: values(*)
-    status = c_vector_write(ctx, path//c_null_char, type, count, values)
+    status = c_vector_write(ctx, c_text(path), type, count, values)
   end function
 
   integer(c_int) function tess_output_check(ctx, path) result(status)
     type(c_ptr), intent(in) :: ctx
     character(*), intent(in) :: path
-    status = c_output_check(ctx, path//c_null_char)
+    status = c_output_check(ctx, c_text(path))
   end function
 
   function tess_inserter_error(inserter) result(string)
@@ -749,7 +778,7 @@ contains
     type(c_ptr), intent(in) :: ctx
     character(*), intent(in) :: name
     type(c_ptr), intent(inout) :: out
-    status = c_device_open(ctx, name//c_null_char, out)
+    status = c_device_open(ctx, c_text(name), out)
   end function
 
   integer(c_int) function tess_device_open_for(ctx, name, A, out) result(status)
@@ -757,7 +786,7 @@ contains
     character(*), intent(in) :: name
     type(c_ptr), intent(in) :: A
     type(c_ptr), intent(inout) :: out
-    status = c_device_open_for(ctx, name//c_null_char, A, out)
+    status = c_device_open_for(ctx, c_text(name), A, out)
   end function
 
   function tess_device_description(device) result(string)
@@ -779,9 +808,9 @@ contains
     type(c_ptr), intent(inout) :: out
     type(tess_operator), intent(in), optional :: M
     if (present(M)) then
-      status = c_solver_create_with(plan, spec//c_null_char, M, out)
+      status = c_solver_create_with(plan, c_text(spec), M, out)
     else
-      status = c_solver_create(plan, spec//c_null_char, out)
+      status = c_solver_create(plan, c_text(spec), out)
     end if
   end function
 
@@ -801,7 +830,7 @@ contains
     type(c_ptr), intent(in) :: plan
     character(*), intent(in) :: spec
     type(c_ptr), intent(inout) :: out
-    status = c_pc_create(plan, spec//c_null_char, out)
+    status = c_pc_create(plan, c_text(spec), out)
   end function
 
   integer(c_int) function tess_solve(plan, spec, b, x, result) result(status)
@@ -810,6 +839,6 @@ contains
     type(*), intent(in) :: b(*)
     type(*), intent(inout) :: x(*)
     type(tess_result), intent(inout) :: result
-    status = c_solve(plan, spec//c_null_char, b, x, result)
+    status = c_solve(plan, c_text(spec), b, x, result)
   end function
 end module
