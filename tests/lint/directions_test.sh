@@ -101,6 +101,13 @@ plant
 expect "" source.sh
 printf '#if defined(__x86_64__)\n#endif\n' >"$tree/src/low/low.inc"
 expect "src/low/low.inc:1:#if defined(__x86_64__)" source.sh
+for compared in 'strcmp(name, "cg")' 'strncmp(name, "blocky", 6)' 'pc != &tess_pc_lu' 'family == TESS_CPU_BSR_SPMV'; do
+    plant
+    printf 'METHOD(cg, cg.c)\n' >"$tree/src/low/methods.def"
+    printf 'const kernel one = {.format = "blocky"};\n' >"$tree/src/low/one.c"
+    printf 'bool same = strcmp(name, "other") == 0;\nbool is = %s;\n' "$compared" >"$tree/src/low/low.h"
+    expect "src/low/low.h:2:" source.sh
+done
 for kind in c h inc inc.c def cu cuh; do
     plant
     awk 'BEGIN { for (i = 0; i < 400; i++) print "" }' >"$tree/src/low/long.$kind"

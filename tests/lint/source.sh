@@ -28,6 +28,18 @@ grep -rnE '__x86_64__|__i386__|__aarch64__|__builtin_ia32|target_clones|__asm__|
     src --include='*.[ch]' --include='*.inc' | grep -vE '^src/(cpu/|core/cpu_id\.c:|core/instructions\.h:)' |
     complain "instruction sets are named in src/cpu, or in src/core/instructions.h with the reason"
 
+# Traits are fields of a descriptor. `ref` has one format and one kernel; given.c and fbcsr.c look for their own.
+names=$({
+    find src -name '*.def' -exec sed -nE 's/^(METHOD|PC|TESS_CUDA_KERNEL)\((\w+).*/\2/p' {} +
+    grep -rhoE '\.format = "\w+"' src --include='*.c' | sed 's/.*"\(.*\)"/\1/'
+} | sort -u | tr '\n' '|')
+[ ! -d src/solve ] || [ "$(printf %s "$names" | tr -cd '|' | wc -c)" -gt 40 ] || echo "$names" | complain "too few names of formats and kernels"
+{
+    grep -rnE "strn?cmp *\([^;]*\"(${names%|})\"" src tools mpi petsc --include='*.[ch]' --include='*.inc' | grep -v '^src/ref/' || :
+    grep -rnE '[=!]= *&tess_(cpu_format|pc|method|cuda_kernel|cuda_layout)_' src --include='*.[ch]' | grep -v '^src/solve/pc/given\.c:' || :
+    grep -rnE '[=!]= *TESS_CPU_\w+_SP(MV|MM)\b' src --include='*.[ch]' | grep -v '^src/cpu/fbcsr\.c:' || :
+} | complain "names of formats, kernels, methods and preconditioners are not compared in generic code"
+
 # The public header and the Fortran module that follows it are one file each on purpose.
 find src tools examples tests bench mpi petsc python fortran -type f \( -name '*.[ch]' -o -name '*.inc' -o -name '*.def' -o \
     -name '*.cu' -o -name '*.cuh' -o -name '*.py' -o -name '*.f90' \) ! -path fortran/tessera.f90 -exec wc -l {} + | awk '$2 != "total" && $1 >= 400 { print $2 ": " $1 " lines" }' | sort |
