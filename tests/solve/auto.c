@@ -237,7 +237,7 @@ static void the_spec_has_the_tolerances(void **state)
     assert_int_equal(tess_solver_solve(solver, p.b, p.x, &result), TESS_OK);
     assert_int_equal(result.reason, TESS_REASON_CONVERGED);
     assert_non_null(strstr(tess_solver_spec(solver), "tol=0,atol=1e-05"));
-    assert_int_equal(solve(&p, tess_solver_spec(solver)).reason, TESS_REASON_CONVERGED);
+    assert_int_equal(problem_solve(&p, tess_solver_spec(solver)).reason, TESS_REASON_CONVERGED);
     tess_solver_destroy(solver);
     problem_close(&p);
 }
