@@ -93,16 +93,15 @@ static size_t inflate_bytes(tess_text *t, char *to, size_t bytes)
     while (done < bytes && !t->ended) {
         if (t->stream_ended && !next_member(t))
             break;
-        if (t->packed_begin == t->packed_end && !refill_packed(t)) {
-            if (t->fault == TESS_OK)
-                keep_fault(t, TESS_ERR_FORMAT, "the gzip data ends early");
+        const bool fed = t->packed_begin < t->packed_end || refill_packed(t);
+        if (t->fault != TESS_OK)
             break;
-        }
         z->next_in = t->packed + t->packed_begin;
         z->avail_in = (unsigned)(t->packed_end - t->packed_begin);
         z->next_out = (unsigned char *)to + done;
         z->avail_out = (unsigned)(bytes - done);
         int result = inflate(z, Z_NO_FLUSH);
+        const size_t before = done;
         t->packed_begin = t->packed_end - z->avail_in;
         done = bytes - z->avail_out;
         if (result == Z_STREAM_END)
@@ -112,6 +111,8 @@ static size_t inflate_bytes(tess_text *t, char *to, size_t bytes)
         else if (result != Z_OK && result != Z_BUF_ERROR)
             keep_fault(t, TESS_ERR_FORMAT,
                        z->msg ? z->msg : "the gzip data is damaged (checksum or code)");
+        else if (!fed && done == before) /* nor is there text in the inflater any more */
+            keep_fault(t, TESS_ERR_FORMAT, "the gzip data ends early");
     }
     return done;
 }
