@@ -209,8 +209,8 @@ tess_status tess_amg_smoother_of(const tess_pc *pc, const tess_amg *amg, tess_am
  * fills in R's values. */
 tess_status tess_amg_restrict(tess_ctx *ctx, tess_amg_level *level);
 void tess_amg_restrict_values(tess_ctx *ctx, tess_amg_level *level);
-/* Gives dead rows of the coarse matrix, which are 0, a diagonal: the largest of their block. That
- * keeps the matrix definite. */
+/* Gives rows of the coarse matrix that are 0 but for rounding a diagonal: the largest of their
+ * block, or the size of A there. That keeps the matrix definite. */
 void tess_amg_revive(tess_ctx *ctx, const tess_amg_level *level, tess_matrix *coarse);
 
 /* ---- bottom.c ---- */

@@ -1,5 +1,7 @@
 /* The restriction R = P', whose blocks are those of P transposed, in another order; and the dead
  * rows of the coarse matrix. */
+#include <float.h>
+
 #include "solve/pc/amg/amg.h"
 
 tess_status tess_amg_restrict(tess_ctx *ctx, tess_amg_level *level)
@@ -30,21 +32,53 @@ void tess_amg_restrict_values(tess_ctx *ctx, tess_amg_level *level)
     tess_for(ctx, level->R->blocks, turn_blocks, level);
 }
 
-/* Gives the dead coarse rows of group g a diagonal. */
+/* Returns the sum of |A_ii| q_i^2 for mode j of group g, which is what cancels in a coarse row of
+ * rounding errors. */
+static double size_of_mode(const tess_amg_level *level, int64_t g, int32_t j)
+{
+    const tess_matrix *A = level->A, *Q = level->tentative;
+    const int64_t b = A->block_height, k = Q->block_width;
+    double size = 0;
+    for (int64_t m = level->aggregates.offsets[g]; m < level->aggregates.offsets[g + 1]; m++) {
+        const int64_t row = level->aggregates.members[m], at = tess_matrix_find(A, row, row);
+        const double *q = (const double *)Q->values + Q->row_offsets[row] * b * k + j * b;
+        for (int64_t i = 0; at >= 0 && i < b; i++)
+            size += fabs(((const double *)A->values)[(at * b + i) * b + i]) * q[i] * q[i];
+    }
+    return size;
+}
+
+/* Returns whether row j of a block (k x k) is made of rounding errors of numbers of this size. */
+static bool is_rounding(const double *block, int32_t k, int32_t j, double size)
+{
+    double largest = 0;
+    for (int32_t column = 0; column < k; column++)
+        largest = fmax(largest, fabs(block[column * k + j]));
+    return largest <= 64 * DBL_EPSILON * size;
+}
+
+/* Gives coarse rows of group g that are 0 but for rounding a diagonal: those of dead modes, and
+ * those of modes that A maps to 0 where no other group couples to this one. */
 static void revive(void *matrix, const void *of, int64_t g)
 {
     const tess_amg_level *level = of;
     const tess_matrix *coarse = matrix;
     const int32_t k = coarse->block_height;
     const int64_t at = tess_matrix_find(coarse, g, g);
-    double *values = coarse->values, most = 0;
+    const bool alone = coarse->row_offsets[g + 1] - coarse->row_offsets[g] == 1;
     if (at < 0)
         return;
+    double *block = (double *)coarse->values + at * k * k, most = 0, size = 0;
+    bool gone[TESS_AMG_MODES];
+    for (int32_t j = 0; j < k; j++) {
+        const double own = alone ? size_of_mode(level, g, j) : 0;
+        gone[j] = level->dead[g * k + j] || (alone && is_rounding(block, k, j, own));
+        most = gone[j] ? most : fmax(most, fabs(block[j * k + j]));
+        size = fmax(size, own);
+    }
     for (int32_t j = 0; j < k; j++)
-        most = fmax(most, fabs(values[(at * k + j) * k + j]));
-    for (int32_t j = 0; j < k; j++)
-        if (level->dead[g * k + j])
-            values[(at * k + j) * k + j] = most > 0 ? most : 1;
+        if (gone[j])
+            block[j * k + j] = most > 0 ? most : size > 0 ? size : 1;
 }
 
 void tess_amg_revive(tess_ctx *ctx, const tess_amg_level *level, tess_matrix *coarse)
