@@ -399,7 +399,8 @@ TESS_API tess_status tess_output_text(tess_ctx *ctx, const char *path, size_t si
  * key has a default, and every problem takes type=f64|f32|c64|c32. In a complex matrix
  * a_ij is the real problem's a_ij times a number of modulus 1. The phase of this number depends on
  * the pair {i, j} alone, is opposite for a_ji, and is 0 on the diagonal. So a symmetric problem
- * becomes a Hermitian one, and a dominant diagonal stays dominant. tile takes a real INPUT.
+ * becomes a Hermitian one, and a dominant diagonal stays dominant. tile takes a real INPUT
+ * whose values fit the type.
  *
  *   stencil7, stencil27   n=32 (or nx, ny, nz), b=3, seed=1: every point of a box coupled with its
  *                         6 or 26 neighbours by dense b x b blocks. Off-diagonal scalars are random
