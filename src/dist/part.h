@@ -90,7 +90,8 @@ enum { TESS_PART_SUMS = 16 };
 
 /* ---- agree.c ---- */
 
-/* Returns the failure of the first part that has one, with its sentence, or TESS_OK. Collective. */
+/* Returns the failure of the first part that has one, with its sentence, or TESS_OK. Where the
+ * other parts have ended, a part that has failed returns its own failure. Collective. */
 tess_status tess_comm_agree(tess_ctx *ctx, const tess_comm *comm, tess_status status);
 /* Fails where the caller's struct lacks a function, or its rank is no part's. */
 tess_status tess_comm_whole(tess_ctx *ctx, const tess_comm *comm);
