@@ -24,7 +24,7 @@ typedef struct tess_part_plan {
     tess_plan *own, *outside; /* outside: NULL where the part has no such blocks */
     tess_matrix *new_own, *new_outside; /* with the values of the last update; NULL: none */
     tess_halo one, many;                /* for one vector; for the last k > 1 */
-    bool transposed; /* all parts have what transposed products of the present values need */
+    bool transposed;   /* all parts have what transposed products of the present values need */
     void *exchange[2]; /* of a device that multiplies parts itself, for one vector and for several;
                           NULL: not yet */
     const tess_form *form;
