@@ -30,7 +30,18 @@ typedef struct run_state {
     tess_plan *plan;
     tess_part_info info;
     void *whole_b, *b, *x;
+    char sentence[512]; /* of this rank's failure; "": the context's */
 } run_state;
+
+/* ---- arguments.c ---- */
+
+/* Fills r->args. Returns EXIT_DONE, or the status to end with; -1: the help has been printed. */
+int parse_arguments(int argc, char **argv, run_state *r);
+
+/* ---- tessera_mpi.c: the commands ---- */
+
+int solve(run_state *r);
+int spmv(run_state *r);
 
 /* ---- print.c: rank 0 prints, all ranks take part ---- */
 

@@ -1,4 +1,5 @@
 /* What tessera-mpi prints: words, or one JSON object. */
+#include <math.h>
 #include <stdio.h>
 
 #include "command.h"
@@ -54,6 +55,15 @@ static void print_json_text(const char *text)
     putchar('"');
 }
 
+/* A member "name":value; null where the value is NaN or infinite, which JSON has not. */
+static void print_json_number(const char *name, int digits, double value)
+{
+    if (isfinite(value))
+        printf("\"%s\":%.*g,", name, digits, value);
+    else
+        printf("\"%s\":null,", name);
+}
+
 int report_solve(run_state *r, const char *spec, const char *rhs, const tess_result *result,
                  double setup)
 {
@@ -72,10 +82,11 @@ int report_solve(run_state *r, const char *spec, const char *rhs, const tess_res
         printf(",\"ranks\":%d,\"rows\":%lld,\"block\":%d,\"solver\":", r->size,
                (long long)r->info.all_rows, r->info.block);
         print_json_text(spec);
-        printf(",\"reason\":\"%s\",\"iterations\":%lld,\"true_residual\":%.17g,\"seconds\":%.9g,"
-               "\"setup_seconds\":%.9g,",
-               tess_reason_name(result->reason), (long long)result->iterations,
-               result->true_residual, times.slowest, setup);
+        printf(",\"reason\":\"%s\",\"iterations\":%lld,", tess_reason_name(result->reason),
+               (long long)result->iterations);
+        print_json_number("true_residual", 17, result->true_residual);
+        print_json_number("seconds", 9, times.slowest);
+        print_json_number("setup_seconds", 9, setup);
         print_json_times(&product, &halo, &sums);
         printf("}\n");
     } else {

@@ -107,5 +107,18 @@ expect 2 2 solve
 expect 2 2 solve gen:cdr:n=5 --block x
 expect 2 2 multiply gen:cdr:n=5
 expect 3 2 spmv gen:powerlaw:rows=50,avg=3,r=2,c=3
+# Options that would do nothing.
+expect 2 2 spmv gen:cdr:n=5 --rhs "$folder/y.1"
+expect 2 2 spmv gen:cdr:n=5 --solver cg
+expect 2 2 solve gen:cdr:n=5 --reps 3
+# b has the norm infinity, which JSON has no number for.
+printf '%s\n' '%%MatrixMarket matrix coordinate real general' '2 2 3' '1 1 1' '2 1 1.5e308' '2 2 1.5e308' >"$folder/huge.mtx"
+expect 1 2 solve "$folder/huge.mtx" --solver gmres --json
+grep -q '"true_residual":null,' "$folder/out" || { bad=1; echo "not null:"; cat "$folder/out"; }
+# shellcheck disable=SC2016 # $0 is the inner shell's
+if [ -e /dev/full ]; then
+    timeout 120 mpirun -n 2 sh -c '"$0" spmv gen:cdr:n=5 --reps 1 --json >/dev/full' "$command" 2>"$folder/err"
+    [ $? = 3 ] && grep -q 'standard output cannot be written' "$folder/err" || { bad=1; echo "a full disk:"; cat "$folder/err"; }
+fi
 expect 0 2 --help
 exit $bad
