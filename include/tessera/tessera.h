@@ -1531,7 +1531,9 @@ typedef struct tess_comm {
     /* all[r * bytes ...] becomes what part r has in `mine`. */
     tess_status (*gather)(void *user, const void *mine, size_t bytes, void *all);
     /* gather in two calls, between which other calls may come. `mine` and `all` stay untouched
-     * until gather_wait. Both NULL: gather is called. */
+     * until gather_wait. One part may wait before a call that comes between, and another after it:
+     * gather_wait needs no more of the others than that they have called gather_start. Both NULL:
+     * gather is called. */
     tess_status (*gather_start)(void *user, const void *mine, size_t bytes, void *all,
                                 void **pending);
     tess_status (*gather_wait)(void *user, void *pending);
