@@ -351,7 +351,7 @@ static void what_does_not_go_together_is_refused(void **state)
 
 static void memory_that_ends_anywhere_is_reported(void **state)
 {
-    if (amg_run_few())
+    if (test_slowed())
         skip();
     amg_run_sweep(state, "elasticity:n=4", "cg:pc=amg,bottom=20,smoother=ilu0,cycle=k");
     amg_run_sweep(state, "cdr:n=4,b=2", "fgmres:pc=amg,bottom=8,smoother=gs,prolongator=plain");

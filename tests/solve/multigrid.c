@@ -96,7 +96,9 @@ void amg_run_isolate(tess_ctx *ctx, amg_run *r, uint64_t seed)
 void amg_run_sweep(void **state, const char *input, const char *spec)
 {
     amg_run r = amg_run_generate(test_ctx(state), input);
-    amg_run_solve(&r, input, spec); /* the plan keeps what its first solver needs */
+    /* The plan keeps what its first solver needs, and the first update. */
+    amg_run_solve(&r, input, spec);
+    test_ok(test_ctx(state), tess_solver_update(r.solver, NULL));
     tess_solver_destroy(r.solver);
     r.solver = NULL;
     test_sweep sweep = test_sweep_begin(state);
