@@ -256,7 +256,7 @@ def figures_004(quick):
         [(f"N = {n}", number, "f64", 0, f"blocks={n}:{source(name)}", ["multi_row"]) for n in sizes for number, (_, name) in TABLE_5.items()],
         [("tessera on multiple rows, an iteration", ["iteration"]), ("estimate", ["estimate"])], "GFlop/s", "Id in Table 5", program="cg",
         weight=0.7, quick=SAME)
-    dense = (128, 256, 512, 1024, 2048, 4096, 8192) if quick else (128, 256, 512, 1024, 2048, 4096, 8192, 16384)
+    dense = (128, 256, 512, 1024, 2048, 4096, 8192, 16384)
     blocks = (4, 8, 16) if quick else (2, 4, 8, 16, 32, 64)
 
     def kernels(n, b):
@@ -274,10 +274,9 @@ def figures_004(quick):
              ("cuBLAS gemv", ["cublas"]), ("OpenBLAS gemv", ["cblas"])],
             "GB/s of the matrix", "n", devices=("cuda", "cpu"), weight=1.5, baseline=("cuBLAS gemv", "OpenBLAS gemv"),
             cpu_cases=[("dense", n, real, 0, f"dense:n={n},b={b}", ["plan", "bsr/"] + (["cblas"] if b == 8 else []))
-                       for n in dense for b in blocks if n <= 8192 or has_memory(n, real)],
-            quick="`--quick` takes n up to 8192 and b = 4, 8 and 16. A full run has b = 2 to 64, "
-                  "and n = 16384 too; on a CPU only where three times the matrix fits its memory, "
-                  "6.4 GB in f64.",
+                       for n in dense for b in blocks if n <= 8192 or not quick and has_memory(n, real)],
+            quick="`--quick` takes b = 4, 8 and 16, and on a CPU n up to 8192. A full run has b = 2 to 64, "
+                  "and on a CPU n = 16384 too where three times the matrix fits its memory, 6.4 GB in f64.",
             never="block row and multiple rows above n = 4096")
 
 
