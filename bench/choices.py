@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """docs/performance/choices.md: what plans that measure nothing take, at every block size.
 
-    bench/choices.py measure TESSERA --results FILE [--device cuda] [--seconds N] [--blocks 1-64] [--types f64,f32] [--matrices DIR] [--drawn SEED]
+    bench/choices.py measure TESSERA --results FILE [--device cuda] [--seconds N] [--blocks 1-64] [--types f64,f32] [--matrices DIR] [--drawn SEED] [--shapes LIST]
     bench/choices.py held TESSERA --results FILE [--device profile:h200] [--seconds N]
     bench/choices.py replay TESSERA --results FILE [--device profile:h200] [--matrices DIR]
     bench/choices.py page bench/results/choices-*.json > docs/performance/choices.md
@@ -10,7 +10,8 @@
 kernels of a case are timed in turn in one process; the one that the estimate takes is compared with the fastest. It adds to FILE what
 is not yet in it and stops after N seconds. Every block size comes once before any comes twice. A case that seems to lose more than 3 % is
 measured again with five times as many rounds, and the second measurement counts. With --drawn, block sizes, shapes, precisions and sizes
-are drawn at random instead: stencils, columns anywhere, rows of very different lengths, patterns.
+are drawn at random instead: stencils, columns anywhere, rows of very different lengths, patterns; with --shapes "long rows", as of dense
+matrices, too.
 
 `held` takes one calibrated block size after the other out of the profile, and asks the remaining model for that block size. Its choice is
 priced by the whole profile. Nothing runs on the device, so that any machine will do.
@@ -89,6 +90,8 @@ def cases(args):
 
 DRAWN_BYTES = {"cuda": (1e7, 1.2e9), "cpu": (1e6, 4e8)}  # that a product moves
 DRAWN_ROW = (4, 40)  # blocks
+LONG_ROW = (82, 4000)  # beyond those of a calibration
+DRAWN_SHAPES = ("27 points", "7 points", "random", "powerlaw", "promoted")
 
 
 def drawn_source(draw, shape, b, real, target, paths):
@@ -98,6 +101,11 @@ def drawn_source(draw, shape, b, real, target, paths):
         return stencil(shape, b, real, target)
     if shape == "promoted":
         return f"promote:b={b}:{draw.choice(paths)}"
+    if shape == "long rows":
+        low, high = LONG_ROW
+        length = int(low * (high / low) ** draw.random())
+        rows = max(1, int(target / (length * (b * b * size + 4))))
+        return f"gen:random:rows={rows},cols={int(length * draw.choice((1, 1.3, 3)))},avg={length},count={length},r={b},c={b}"
     average = draw.randint(*DRAWN_ROW)
     rows = max(2 * average, int(target / (average * (b * b * size + 4) + 2 * b * size)))
     if shape == "random":
@@ -109,7 +117,7 @@ def drawn_cases(args):
     """(shape, b, type, input) without end."""
     draw, paths = random.Random(args.drawn), patterns(args.matrices)
     low, high = DRAWN_BYTES[kind_of(args)]
-    shapes = ["27 points", "7 points", "random", "powerlaw"] + ["promoted"] * bool(paths)
+    shapes = [shape for shape in args.shapes.split(",") if shape != "promoted" or paths]
     while True:
         shape, b, real = draw.choice(shapes), draw.choice(blocks_of(args.blocks)), draw.choice(args.types.split(","))
         source = drawn_source(draw, shape, b, real, low * (high / low) ** draw.random(), paths)
@@ -329,6 +337,7 @@ def main():
         sub.add_argument("--types", default="f64,f32")
         sub.add_argument("--matrices", default="")
         sub.add_argument("--drawn", type=int, metavar="SEED", help="measure: cases drawn at random, until --seconds are over")
+        sub.add_argument("--shapes", default=",".join(DRAWN_SHAPES), help="with --drawn: of these, or \"long rows\", which few matrices have")
         sub.add_argument("--revision", help="that was built (default: that of this checkout)")
     sub = commands.add_parser("page")
     sub.set_defaults(function=page)

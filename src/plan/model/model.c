@@ -131,15 +131,18 @@ static double speed_from_memory(const tess_model *model, const tess_sigmoid *s, 
     return tess_sigmoid_value(s, most) * reading_at(model, size) / reading;
 }
 
-/* How many times the largest product of a calibration `size` bytes are; at least 1. Every round of
- * threads pays for the steps of its rows, so that a product twice as large has twice as many steps.
- * Without this a class whose curve has long steps and a steep slope, fitted to rows of few lengths,
- * would be faster than memory beyond the calibrated sizes (H200, row_per_thread, b = 24, f64, 545
- * MB: 126 us expected, 147 measured, where the steps take 32 us of 377 MB). */
-static double beyond_calibrated(const tess_model *model, double size)
+/* How many times the rounds of the largest product of a calibration `size` bytes take; at least 1.
+ * Every round of threads pays for the steps of its rows, so that a product of twice the rows has
+ * twice as many steps. Without this a class whose curve has long steps and a steep slope, fitted to
+ * rows of few lengths, would be faster than memory beyond the calibrated sizes (H200,
+ * row_per_thread, b = 24, f64, 545 MB: 126 us expected, 147 measured, where the steps take 32 us of
+ * 377 MB). Rows longer than those of a calibration are fewer for as many bytes, and take their
+ * steps by their length (dense, n = 16384, b = 16, f64: sliced was expected to take 744 us). */
+static double beyond_calibrated(const tess_model *model, double size, double length)
 {
     const double most = TESS_CACHE_MOST * model->cache_bytes;
-    return most > 0 && size > most ? size / most : 1;
+    const double rounds = size * tess_min(1, TESS_LENGTH_MOST / length) / most;
+    return most > 0 && rounds > 1 ? rounds : 1;
 }
 
 /* Seconds by one curve. Below the sigmoid's turn the time stays constant: the time of starting. */
@@ -158,7 +161,7 @@ static double over(const tess_model *model, const tess_model_curve *curve,
     /* A CPU's rows do not run side by side. There steps are what a fit to rows of some lengths left
      * to them, and mean nothing of longer ones. */
     double length = model->gpu ? load->length : tess_min(load->length, TESS_LENGTH_MOST);
-    double steps = length * waits * (curve->cached ? 1 : beyond_calibrated(model, size));
+    double steps = length * waits * (curve->cached ? 1 : beyond_calibrated(model, size, length));
     return (size / speed + curve->step_seconds * steps) *
            tess_model_factor(&curve->lengths, load->length) *
            tess_model_factor(&curve->sizes, load->bytes);

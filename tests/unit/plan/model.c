@@ -263,6 +263,34 @@ static void steps_of_a_cpu_end_with_the_calibrated_rows(void **state)
     tess_model_destroy(model);
 }
 
+/* A GPU's steps are paid by every round of rows. Twice the rows have twice the rounds; twice the
+ * blocks in every row have twice the steps, and as many rounds. */
+static void steps_of_a_gpu_go_by_rows_and_their_length(void **state)
+{
+    enum { LENGTH = 8 * (int)TESS_LENGTH_MOST };
+    tess_model *model = example(state);
+    tess_model_problem p = problem_of(1e9);
+    double without[3], steps[3];
+    model->gpu = true;
+    model->cache_bytes = 1e7;
+    for (int with = 0; with < 2; with++) {
+        model->curves[1].step_seconds = with ? 1e-6 : 0;
+        for (int i = 0; i < 3; i++) {
+            const double times = i == 0 ? 1 : 2, length = i == 2 ? 2 * LENGTH : LENGTH;
+            p.blocks = 1e9 * times;
+            p.bytes = 1e11 * times;
+            p.block_rows = p.blocks / length;
+            (with ? steps : without)[i] = tess_model_spmv(model, &p, 1, false);
+        }
+    }
+    for (int i = 0; i < 3; i++)
+        steps[i] -= without[i];
+    assert_true(steps[0] > 0);
+    assert_true(fabs(steps[1] / steps[0] - 2) < 1e-6);
+    assert_true(fabs(steps[2] / steps[0] - 2) < 1e-6);
+    tess_model_destroy(model);
+}
+
 /* The default link is slow for small messages, but no message takes longer than a larger one. */
 static void smaller_transfers_take_no_longer(void **state)
 {
@@ -346,6 +374,7 @@ int main(void)
         cmocka_unit_test(a_gpus_cache_keeps_nothing_of_more_than_itself),
         cmocka_unit_test(rows_of_some_lengths_take_longer),
         cmocka_unit_test(steps_of_a_cpu_end_with_the_calibrated_rows),
+        cmocka_unit_test(steps_of_a_gpu_go_by_rows_and_their_length),
         cmocka_unit_test(smaller_transfers_take_no_longer),
         cmocka_unit_test(an_iteration_in_one_launch_has_a_curve_of_its_own),
         cmocka_unit_test(passes_depend_on_where_the_matrix_comes_from),
