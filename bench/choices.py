@@ -9,7 +9,8 @@
 `measure` runs `tessera bench --few` on 27- and 7-point stencils and on patterns of --matrices with every entry made a block. All
 kernels of a case are timed in turn in one process; the one that the estimate takes is compared with the fastest. It adds to FILE what
 is not yet in it and stops after N seconds. Every block size comes once before any comes twice. A case that seems to lose more than 3 % is
-measured again with five times as many rounds, and the second measurement counts. With --drawn, block sizes, shapes, precisions and sizes
+measured again with five times as many rounds, and the second measurement counts. Pages of memory lie elsewhere in every process, which a
+product of a few times the last cache feels: --processes N takes the medians of N processes. With --drawn, block sizes, shapes, precisions and sizes
 are drawn at random instead: stencils, columns anywhere, rows of very different lengths, patterns; with --shapes "long rows", as of dense
 matrices, too.
 
@@ -145,8 +146,11 @@ def price(found):
 def timed(args, source, real, rounds):
     """All kernels of a case in turn."""
     seconds = SECONDS[kind_of(args)] * rounds
-    return run(args.tessera, "bench", source, "--device", args.device, "--type", real, "--few", "--seconds", f"{seconds:.3f}", "--rounds", str(rounds),
-               "--json", seconds=args.case_seconds)
+    runs = [run(args.tessera, "bench", source, "--device", args.device, "--type", real, "--few", "--seconds", f"{seconds:.3f}", "--rounds", str(rounds),
+                "--json", seconds=args.case_seconds) for _ in range(args.processes)]
+    for c in runs[0]["results"]:
+        c["seconds"] = statistics.median(other["seconds"] for each in runs for other in each["results"] if name_of(other) == name_of(c))
+    return runs[0]
 
 
 def measure(args):
@@ -156,18 +160,18 @@ def measure(args):
         key = f"{shape if args.drawn is None else os.path.basename(source)}|{b}|{real}"
         if time.time() - start > args.seconds:
             break
-        if key in data["cases"]:
+        if (key in data["cases"]) != args.again:
             continue
         try:
             found = timed(args, source, real, 5)
-            if lost(price(found)) > DOUBTED:
+            if args.processes == 1 and lost(price(found)) > DOUBTED:
                 found = timed(args, source, real, 25)
         except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
             print(f"{key}: left out: {error}", flush=True)
             continue
         data["device"] = found["machine"]["device"]
         entry = data["cases"][key] = {"shape": shape, "b": b, "type": real, "input": os.path.basename(source), "drawn": args.drawn,
-                                      "revision": built_from, **price(found)}
+                                      "revision": built_from, "processes": args.processes, **price(found)}
         print(f"{key}: {lost(entry):.1f} % lost, {entry['taken_name']}", flush=True)
         save(args.results, data)
 
@@ -266,7 +270,9 @@ def measured_section(data):
             if some:
                 lines.append(f"| {shape}, {real} | {summary(some)} |")
     sizes = sorted({e["b"] for e in entries})
-    lines += ["", f"Block sizes {sizes[0]} to {sizes[-1]}, {len(sizes)} of them. Cases that lose most:", "",
+    several = [e for e in entries if e.get("processes", 1) > 1]
+    some = f" {len(several)} cases have the medians of {several[0]['processes']} processes." if several else ""
+    lines += ["", f"Block sizes {sizes[0]} to {sizes[-1]}, {len(sizes)} of them.{some} Cases that lose most:", "",
               "| matrix | b | type | MB | taken | lost, % | taken, % of read | best | predicted / measured |", "|---|---|---|---|---|---|---|---|---|"]
     for e in sorted(entries, key=lost, reverse=True)[:24]:
         reading = e["bytes"] / e["taken"] / (1e9 * e["read_GBps"])
@@ -338,6 +344,8 @@ def main():
         sub.add_argument("--matrices", default="")
         sub.add_argument("--drawn", type=int, metavar="SEED", help="measure: cases drawn at random, until --seconds are over")
         sub.add_argument("--shapes", default=",".join(DRAWN_SHAPES), help="with --drawn: of these, or \"long rows\", which few matrices have")
+        sub.add_argument("--again", action="store_true", help="measure: instead of new cases, those that are in FILE")
+        sub.add_argument("--processes", type=int, default=1, metavar="N", help="measure: every case in N of them, medians by kernel")
         sub.add_argument("--revision", help="that was built (default: that of this checkout)")
     sub = commands.add_parser("page")
     sub.set_defaults(function=page)
