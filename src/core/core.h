@@ -343,6 +343,12 @@ const char *tess_suggest(tess_suggestion *into, const char *word, const char *co
 void tess_append(char *text, size_t size, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* "1 iteration", "2 iterations": what follows the word. */
+static inline const char *tess_plural(int64_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
 /* Replaces the first `old` in a text of at most 127 bytes by `new`. The result is cut to `size`
  * bytes. */
 void tess_replace(char *text, size_t size, const char *old, const char *new);

@@ -25,11 +25,11 @@ static tess_status open_device(tess_device *device, const char *rest)
     }
     device->state = cpu;
     snprintf(device->description, sizeof device->description, "cpu: %d thread%s, %s",
-             device->threads, device->threads == 1 ? "" : "s", tess_cpu_isa_name(cpu->isa));
+             device->threads, tess_plural(device->threads), tess_cpu_isa_name(cpu->isa));
     char name[96];
     tess_cpu_name(name, sizeof name);
     snprintf(device->model, sizeof device->model, "cpu, %d thread%s, %s, %s", device->threads,
-             device->threads == 1 ? "" : "s", tess_cpu_isa_name(cpu->isa), name);
+             tess_plural(device->threads), tess_cpu_isa_name(cpu->isa), name);
     device->cache_bytes =
         0.6 * (double)cpu->id.l3_bytes + (double)cpu->id.l2_bytes * device->threads;
     return TESS_OK;

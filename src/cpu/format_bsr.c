@@ -71,7 +71,7 @@ static void explain(tess_plan *plan)
     const tess_cpu_work *work = &((const tess_cpu_plan *)plan->state)->work;
     tess_append(plan->explain, sizeof plan->explain,
                 "threads %d, %d stream%s each, %lld long rows in %lld pieces\n", work->shares,
-                work->streams, work->streams == 1 ? "" : "s", (long long)work->long_count,
+                work->streams, tess_plural(work->streams), (long long)work->long_count,
                 (long long)work->pieces);
 }
 

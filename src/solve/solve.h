@@ -191,12 +191,6 @@ tess_status tess_parts_choose_any(tess_plan *plan, tess_solve_options *options);
 
 /* ---- iterate.c ---- */
 
-/* "1 iteration", "2 iterations". */
-static inline const char *tess_plural(int64_t count)
-{
-    return count == 1 ? "" : "s";
-}
-
 /* Sets entry `at` of the history, which grows as needed. */
 tess_status tess_history_put(tess_solver *solver, int64_t at, double residual);
 

@@ -128,7 +128,7 @@ void tess_mm_explain(const tess_mm_header *header, const tess_decimal *decimal, 
     show(p, token_length(p), shown, sizeof shown);
     if (token_length(p) > 0)
         snprintf(reason, size, "'%s' follows the last of the %d number%s of a line", shown, wanted,
-                 wanted == 1 ? "" : "s");
+                 tess_plural(wanted));
     else if (coordinate && header->symmetry >= TESS_MM_SKEW)
         bad_diagonal(header, tokens, lengths, first, value, reason, size);
     else
