@@ -5,7 +5,7 @@
 
 #include "coarsen_shapes.h"
 #include "emu/emulator.h"
-#include "matrix/multiply.h"
+#include "matrix/multiply/multiply.h"
 #include "problems.h"
 #include "solve/pc/amg/amg.h"
 

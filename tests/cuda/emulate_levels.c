@@ -7,7 +7,7 @@
 #include "cuda/solve/amg/patterns.h"
 #include "cuda/solve/amg/strength.h"
 #include "emu/emulator.h"
-#include "matrix/multiply.h"
+#include "matrix/multiply/multiply.h"
 #include "ref/ref.h"
 #include "support/support.h"
 

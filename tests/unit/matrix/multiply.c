@@ -1,5 +1,5 @@
 /* The product of two block matrices against dense ones. */
-#include "matrix/multiply.h"
+#include "matrix/multiply/multiply.h"
 #include "support/support.h"
 
 #include <math.h>

@@ -3,7 +3,7 @@
 #include "solve/pc/amg/device.h"
 
 #include "core/threads.h"
-#include "matrix/multiply.h"
+#include "matrix/multiply/multiply.h"
 
 /* A coarse level with more than this share of the finer level's rows is not made. */
 static const double least_gain = 0.8;

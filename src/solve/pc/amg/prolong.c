@@ -2,7 +2,7 @@
  * D of A; omega is 4/3 divided by the largest eigenvalue of D^-1 A. */
 #include "solve/pc/amg/amg.h"
 
-#include "matrix/multiply.h"
+#include "matrix/multiply/multiply.h"
 
 /* ---- Inverses of the diagonal blocks ---- */
 

@@ -12,7 +12,7 @@
  * the walk that lists a row also sums it, with one sum per column.
  */
 #include "core/instructions.h"
-#include "matrix/multiply.h"
+#include "matrix/multiply/multiply.h"
 
 enum { BITS = 64, FEW = 12 };
 

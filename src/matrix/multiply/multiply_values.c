@@ -9,16 +9,16 @@
  * Scalars (1 x 1 blocks) are summed in a dense row, which needs no list of places.
  */
 #include "core/instructions.h"
-#include "matrix/multiply.h"
+#include "matrix/multiply/multiply.h"
 
 #define real double
 #define NAME(name) name##_f64
-#include "matrix/multiply_values.inc"
+#include "matrix/multiply/multiply_values.inc"
 #undef real
 #undef NAME
 #define real float
 #define NAME(name) name##_f32
-#include "matrix/multiply_values.inc"
+#include "matrix/multiply/multiply_values.inc"
 #undef real
 #undef NAME
 
