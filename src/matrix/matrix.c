@@ -38,6 +38,15 @@ tess_status tess_refuse_complex(tess_ctx *ctx, const char *what, tess_type type)
                      tess_type_name(type));
 }
 
+tess_status tess_check_order(tess_ctx *ctx, tess_block_order order)
+{
+    if (order == TESS_ORDER_COLUMN_MAJOR || order == TESS_ORDER_ROW_MAJOR)
+        return TESS_OK;
+    return tess_fail(ctx, TESS_ERR_ARGUMENT,
+                     "order %d is neither TESS_ORDER_COLUMN_MAJOR nor TESS_ORDER_ROW_MAJOR",
+                     (int)order);
+}
+
 tess_status tess_matrix_head(tess_ctx *ctx, tess_type type, int64_t rows, int64_t cols,
                              int32_t block_height, int32_t block_width, int64_t blocks,
                              tess_matrix **out)

@@ -1,5 +1,5 @@
 /* Adding blocks: checked, looked up in the pattern when there is one, and kept for finish. */
-#include "matrix/builder.h"
+#include "matrix/assemble/builder.h"
 
 static tess_status grow(tess_inserter *inserter)
 {

@@ -5,7 +5,7 @@
  * places of all added blocks in order, and adds the blocks of its range. So no atomics are needed,
  * and the sums are the same for any number of threads.
  */
-#include "matrix/builder.h"
+#include "matrix/assemble/builder.h"
 
 enum { CHUNK_BYTES = 1 << 20 };
 

@@ -1,5 +1,5 @@
 /* A matrix from the caller's CSR or BSR arrays: checked, then copied, borrowed or adopted. Copying
- * also sorts the columns, sums repeated ones and zeroes the padding (from_rows.c). */
+ * also sorts the columns, sums repeated ones and zeroes the padding (matrix/from_rows.c). */
 #include "matrix/matrix.h"
 
 static tess_status copy_arrays(tess_ctx *ctx, const tess_matrix_view *in, tess_block_order order,
@@ -51,15 +51,6 @@ static tess_status check_count(tess_ctx *ctx, const char *name, int64_t given, i
     return tess_fail(ctx, TESS_ERR_ARGUMENT,
                      "%s = %lld, but by the matrix's size it is %lld: pass that, or 0", name,
                      (long long)given, (long long)right);
-}
-
-tess_status tess_check_order(tess_ctx *ctx, tess_block_order order)
-{
-    if (order == TESS_ORDER_COLUMN_MAJOR || order == TESS_ORDER_ROW_MAJOR)
-        return TESS_OK;
-    return tess_fail(ctx, TESS_ERR_ARGUMENT,
-                     "order %d is neither TESS_ORDER_COLUMN_MAJOR nor TESS_ORDER_ROW_MAJOR",
-                     (int)order);
 }
 
 static tess_status check_enums(tess_ctx *ctx, tess_block_order order, tess_ownership ownership)

@@ -1,4 +1,4 @@
-/* A CSR matrix from coordinates: entries sorted by row (scatter.c), then each row by column. */
+/* A CSR matrix from coordinates: entries sorted by row (matrix/scatter.c), then rows by column. */
 #include "matrix/matrix.h"
 
 typedef struct indices {
