@@ -10,7 +10,7 @@
 #include "cpu/ceiling.h"
 #include "cpu/update/update.h"
 #include "cuda/kernels/support.h"
-#include "cuda/plan/launch.h"
+#include "cuda/plan/variants/launch.h"
 #include "cuda/plan/plan.h"
 #include "cuda/solve/triangles/factors.h"
 #include "format/fbcsr/fbcsr.h"

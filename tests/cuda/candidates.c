@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "cuda/plan/plan.h"
-#include "cuda/plan/variant.h"
+#include "cuda/plan/variants/variant.h"
 #include "support/support.h"
 
 typedef struct named {

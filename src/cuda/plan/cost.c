@@ -1,6 +1,6 @@
 /* The bytes that a kernel's layout moves and occupies, for the performance model. */
 #include "cuda/plan/choose.h"
-#include "cuda/plan/variant.h"
+#include "cuda/plan/variants/variant.h"
 
 /* Returns how often a row's threads wait for loads, relative to a matrix of many such rows, which
  * the model's curves describe; at most 1. With fewer rows a row has more loads in flight and waits

@@ -4,7 +4,7 @@
  * conversion brings these numbers into its order; padding is 0. */
 #pragma once
 
-#include "cuda/plan/resident.h"
+#include "cuda/plan/variants/resident.h"
 
 /* The numbers 1 .. count, in words of `size` bytes. The caller frees them. */
 tess_status tess_cuda_number_scalars(tess_ctx *ctx, int64_t count, size_t size, void **out);

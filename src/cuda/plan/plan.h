@@ -10,7 +10,7 @@
 #pragma once
 
 #include "cuda/plan/choose.h"
-#include "cuda/plan/launch.h"
+#include "cuda/plan/variants/launch.h"
 
 /* Device buffers: copies of host vectors, and the product of a caller's operator. They grow when
  * needed and are kept. */

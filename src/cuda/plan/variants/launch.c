@@ -1,6 +1,6 @@
 /* From a kernel's launch records to the driver. Nothing here allocates or waits, so a product on
  * device pointers can be captured in a CUDA graph. */
-#include "cuda/plan/launch.h"
+#include "cuda/plan/variants/launch.h"
 
 static cu_function find_function(const tess_cuda_variant *variant, const char *entry)
 {

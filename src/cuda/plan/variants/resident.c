@@ -1,5 +1,5 @@
 /* A matrix in one layout in device memory. */
-#include "cuda/plan/resident.h"
+#include "cuda/plan/variants/resident.h"
 
 /* Copies the layout's arrays to the device in a stream of their own and waits for that stream
  * alone: what the device computes meanwhile goes on. */

@@ -3,7 +3,7 @@
 
 #include "cuda/driver/module.h"
 #include "cuda/kernels/table.h"
-#include "cuda/plan/resident.h"
+#include "cuda/plan/variants/resident.h"
 
 typedef struct tess_cuda_variant {
     struct tess_cuda_variant *next;

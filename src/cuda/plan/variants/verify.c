@@ -7,7 +7,7 @@
 #include <float.h>
 
 #include "backend/permute.h"
-#include "cuda/plan/launch.h"
+#include "cuda/plan/variants/launch.h"
 #include "ref/ref.h"
 
 enum { SEED = 20090215, LONG_ROW = 200, SCALARS = 8192 };

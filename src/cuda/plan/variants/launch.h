@@ -1,7 +1,7 @@
 /* Launches handed to the driver. Nothing here allocates or waits. */
 #pragma once
 
-#include "cuda/plan/variant.h"
+#include "cuda/plan/variants/variant.h"
 
 /* Fails where a launch has more threads, thread blocks or shared memory than the device allows. */
 tess_status tess_cuda_launch_check(const tess_cuda *cuda, const tess_cuda_launch *launch);

@@ -1,5 +1,5 @@
 /* A kernel specialised for one matrix: defines, machine code, entry points. */
-#include "cuda/plan/launch.h"
+#include "cuda/plan/variants/launch.h"
 
 /* Whether matrix and vectors together exceed L2, so that the matrix should be evicted first. H200
  * (62.9 MB of L2; cubes of 7 and 27 points, b = 1, 2, 3, 4, 8, 16): evicting it first makes an
