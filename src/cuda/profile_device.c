@@ -1,6 +1,6 @@
 /* "profile:h200": a GPU that is not here. Kernels, layouts and bytes follow from the tables, times
  * from the built-in performance model. Such a device only predicts what a matrix would cost. */
-#include "cuda/plan/choose.h"
+#include "cuda/plan/choice/choose.h"
 #include "cuda/profile_device.h"
 #include "cuda/solve/space.h"
 

@@ -151,7 +151,7 @@ typedef struct tess_cuda_kernel {
     int (*launches)(const tess_cuda_problem *problem, const int *params,
                     const tess_cuda_layout *layout, const tess_cuda_call *call,
                     tess_cuda_launch *out);
-    /* For the model (plan/idle.c); NULL: what lines of different lengths cost is not known. */
+    /* For cuda/plan/choice/idle.c; NULL: what lines of different lengths cost is not known. */
     void (*flight)(const tess_cuda_problem *problem, const int *params, tess_cuda_flight *out);
 } tess_cuda_kernel;
 

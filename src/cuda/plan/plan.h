@@ -9,7 +9,7 @@
  */
 #pragma once
 
-#include "cuda/plan/choose.h"
+#include "cuda/plan/choice/choose.h"
 #include "cuda/plan/variants/launch.h"
 
 /* Device buffers: copies of host vectors, and the product of a caller's operator. They grow when

@@ -1,5 +1,5 @@
 /* The code of several candidates, compiled at once. */
-#include "cuda/plan/choose.h"
+#include "cuda/plan/choice/choose.h"
 #include "cuda/plan/variants/variant.h"
 
 /* The code that tess_cuda_prepare compiles for the candidate. False: it compiles none, and its

@@ -1,7 +1,6 @@
 /* Parameters of kernels that take shapes: "shapes=row:4+diag:8,threads=128" is split into shapes
  * and the rest. */
-#include "backend/shapes.h"
-#include "cuda/plan/choose.h"
+#include "cuda/plan/choice/choose.h"
 
 static const char shapes_key[] = "shapes=";
 

@@ -12,7 +12,7 @@
  * New lines take the place of those that end, so the memory waits only at the end of a product.
  * Lines of equal length end together. Their waiting is part of the model's curves, so idle time is
  * what exceeds it. */
-#include "cuda/plan/choose.h"
+#include "cuda/plan/choice/choose.h"
 
 /* The latency of a load from the memory of a busy H200. It is chosen by the time that a product of
  * bcsstk16 (59 entries per row in the mean, up to 81) takes longer, in us:

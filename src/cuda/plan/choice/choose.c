@@ -1,7 +1,7 @@
 /* Which kernel, with which parameters: what the options ask for, or the best guess. */
+#include "cuda/plan/choice/choose.h"
 #include "cuda/kernels/support.h"
-#include "cuda/plan/plan.h"
-#include "backend/shapes.h"
+#include "cuda/plan/variants/variant.h"
 
 /* The first kernel for `op` that fits with its guess, after `skip` others that fit too. `params`
  * receives the guess. */

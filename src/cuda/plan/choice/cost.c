@@ -1,5 +1,5 @@
 /* The bytes that a kernel's layout moves and occupies, for the performance model. */
-#include "cuda/plan/choose.h"
+#include "cuda/plan/choice/choose.h"
 #include "cuda/plan/variants/variant.h"
 
 /* Returns how often a row's threads wait for loads, relative to a matrix of many such rows, which
