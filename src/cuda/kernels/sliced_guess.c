@@ -1,10 +1,10 @@
-/* The sliced kernels' parameters when nothing was measured. Times and ratios are from an H200. */
+/* The sliced kernels' parameters when nothing was measured. The limits are an H200's; under "The
+ * rules" docs/performance/choices.md has the measurements behind each. */
 #include "cuda/kernels/sliced_guess.h"
 
 /* Returns the number of panels that moves the fewest bytes, in the terms that depend on it:
  *   y       Every panel but the first reads and writes y of the rows that it visits, 2 bh scalars,
- *           and reads the line's length and target, 8 bytes. A line's start costs 150 bytes (x of
- *           46 and 63 MB: two panels take a tenth and a fifth less time than one; 37: as much).
+ *           and reads the line's length and target, 8 bytes. A line's start costs 150 bytes.
  *   misses  A scattered block finds its x in L2 with probability cache / (x / panels). cache is 0.4
  *           of L2, about 24 MB of 60: each half caches for its own SMs, and the matrix streams
  *           through. A miss costs the block's bw scalars and a half-used transaction: 64 bytes.
@@ -38,14 +38,9 @@ static int64_t mean_row(const tess_cuda_problem *problem)
 }
 
 /* Returns whether neighbouring rows differ so much in length that sorting pays.
- *   wide blocks    A thread block keeps its registers until its longest row ends (lengths of 0 to 2
- *                  times the mean, 90 to 700 MB: sorted, with four threads per row, 1.09 to 1.34
- *                  times as fast, in ten of ten cases).
- *   narrow blocks  Padding shares sectors with what is read (the same lengths, b = 1 to 8, 150 to
- *                  300 MB: 1.02 to 1.4 times as fast, in 13 of 13 cases; prolongators of 3 x 6
- *                  blocks, padded by 1.23: 1.10 times in f32, 1.16 in f64). In L2 padding costs
- *                  little, and sorting up to 10 %.
- * Cubes of 27 points are padded by 1.06 (large) to 1.3 (small). Sorting changes 1 % there. */
+ *   wide blocks    A thread block keeps its registers until its longest row ends.
+ *   narrow blocks  Padding shares sectors with what is read. In L2 it costs less than sorting.
+ * Cubes of 27 points are padded by 1.06 (large) to 1.3 (small). */
 static bool is_uneven(const tess_cuda_problem *problem)
 {
     return tess_sliced_is_wide(problem)
@@ -112,8 +107,8 @@ static int64_t half_of_device(const tess_cuda_problem *problem)
 
 /* Returns the threads that a row gets however many that makes in all, if it has blocks for them.
  * With fewer, long segments end last.
- *   segments of 64 blocks or more   4  12 of 14 matrices 2 to 16 % faster, two 1.8 and 4.2 % slower
- *   of 32 blocks, or wide blocks    2  two matrices 1 and 7 % faster than with one
+ *   segments of 64 blocks or more   4
+ *   of 32 blocks, or wide blocks    2
  *   sorted rows of wide blocks      4  where the mean row has 8 blocks or more
  *   others                          1 */
 static int least_threads(const tess_cuda_problem *problem, const int *p)
@@ -126,18 +121,16 @@ static int least_threads(const tess_cuda_problem *problem, const int *p)
 
 /* Returns the most threads in all with which cut rows take p's threads per row: with more threads
  * the last segments end sooner. `each`: blocks per thread; held: by the multiprocessors.
- *   per row  segments       each >=  threads <=     compared with half the threads per row
+ *   per row  segments       each >=  threads <=
  *   any      16 or 32       3        held
- *   4        16, 32; bytes  3        7 x at once    two matrices 4.7 and 14.6 % faster
- *   8        64 or more     10       9 x held       four of five matrices 1 to 19 % faster
- *   8        64, 128        3        2, 6 x held    128: two matrices 4 and 12 % faster
- *   16       narrow blocks  2, 6     1.5, 2 x held  21 and 25 % faster, with 1.7 x held 3 % slower
- *   16       wide blocks    2        4.5 x at once  17 of 18 matrices 3 to 51 % faster up to 4.2 x,
- *                                                   13 of 13 0 to 11 % slower from 5.2 x on
- *   32       128; bytes               3 x at once    one matrix (2.8 x) 14 % faster, where
- *                                                   tess_sliced_alone is at least 1
+ *   4        16, 32; bytes  3        7 x at once
+ *   8        64 or more     10       9 x held
+ *   8        64, 128        3        2, 6 x held
+ *   16       narrow blocks  2, 6     1.5, 2 x held
+ *   16       wide blocks    2        4.5 x at once
+ *   32       128; bytes              3 x at once, where tess_sliced_alone is at least 1
  * bytes: a block's row has over 256 (32 threads: 128). Two threads read 256 in two waits each.
- * Where two read it at once, four wait as often (four matrices 1.7 % faster to 1.6 % slower). */
+ * Where two read it at once, four wait as often. */
 static double most_of_cut_rows(const tess_cuda_problem *problem, const int *p, double each)
 {
     const double half = (double)half_of_device(problem);
@@ -158,16 +151,13 @@ static double most_of_cut_rows(const tess_cuda_problem *problem, const int *p, d
 }
 
 /* Returns the most threads in all with which rows of wide blocks take p's threads per row, 8 or 16.
- *   rows    per row  each >=  threads <=    speed over half the threads per row
- *   sorted  8        3        3.2 x at once 1.04 to 1.09 at 2.3 to 3.2 x (three), 0.95 to 1.04 at
- *                                           3.4 x and more (12)
- *   sorted  16       3        1.8 x at once 1.05 and 1.30 at 1.2 and 1.3 x; 0.88 to 0.93 at 2.1 to
- *                                           3.0 x (three)
- *   sorted  16       3        2.5 x at once 1.25 at 2.1 x (tess_sliced_alone: at least 1.25)
- *   others           4        at once       1.08, 1.14, 1.15, 1.33 and 1.44, once 0.995
+ *   rows    per row  each >=  threads <=
+ *   sorted  8        3        3.2 x at once
+ *   sorted  16       3        1.8 x at once, or 2.5 x where tess_sliced_alone is at least 1.25
+ *   others           4        at once
  * Sorted rows end one after the other, so that the next round starts early. For others, a begun
- * second round costs more than the threads gain (27 points, b = 49, f32, 1.25 rounds: 0.82), and
- * rows of six blocks are too short for eight threads (0.83 to 1.0 in five of five cases). */
+ * second round costs more than the threads gain, and rows of six blocks are too short for eight
+ * threads. */
 static double most_of_wide_rows(const tess_cuda_problem *problem, const int *p, double each)
 {
     const bool sorted = p[SIGMA] > 1;
@@ -185,10 +175,7 @@ static double most_of_wide_rows(const tess_cuda_problem *problem, const int *p, 
  *   2 to 16 of cut or wide rows   most_of_cut_rows or most_of_wide_rows
  *   any number of long rows       all that the multiprocessors hold
  *   32 per row                    a quarter of it
- * 32 threads: dense, 8 x 8 blocks, f64, 2048 rows 9.5 -> 9.0 us, 4096 rows 33.5 -> 34.7. Long rows:
- * narrow blocks beyond L2, the longest row 1.4 times the mean, six waits or more (R of elasticity,
- * 54 000 rows of 126 blocks, four threads instead of two: 1.10 times as fast in f32, 1.16 in f64; A
- * of its first coarse level, 26 blocks: 1.06; cubes, whose rows end together: 2 to 3 % slower). */
+ * Long rows: narrow blocks beyond L2, the longest row 1.4 times the mean, six waits or more. */
 static bool takes_twice(const tess_cuda_problem *problem, const int *p)
 {
     const int64_t half = half_of_device(problem), threads = problem->rows * 2 * p[TPR];
@@ -210,8 +197,7 @@ static bool takes_twice(const tess_cuda_problem *problem, const int *p)
 
 /* Takes 256 threads per thread block of narrow blocks' rows where more of them run at once than of
  * 512: a multiprocessor has registers for one thread block of 512 threads with 72 registers, and
- * for three of 256 (16 threads per row: b = 12, f64 10.4 -> 9.9 us; eight: b = 11, f32 8.2 -> 8.0,
- * and b = 14 16.7 -> 15.2). */
+ * for three of 256. */
 static void guess_narrow_threads(const tess_cuda_problem *problem, int *p)
 {
     int fewer[COUNT];
@@ -223,10 +209,9 @@ static void guess_narrow_threads(const tess_cuda_problem *problem, int *p)
 }
 
 /* Gives rows several threads where they are too few for the device. Thread blocks of wide blocks'
- * rows have at most 256 threads, as multiprocessors share few larger ones unevenly (16 threads per
- * row: 6 of 6 cases 4 to 27 % faster than with 512). A cache answers sooner, so that at most 64
- * bytes are in flight (16 matrices: with more 0 to 25 % slower). Returns whether takes_twice has
- * chosen the rounds: rows have more threads than half of what multiprocessors hold. */
+ * rows have at most 256 threads, as multiprocessors share few larger ones unevenly. A cache answers
+ * sooner, so that at most 64 bytes are in flight. Returns whether takes_twice has chosen the
+ * rounds: rows have more threads than half of what multiprocessors hold. */
 static bool guess_few_rows(const tess_cuda_problem *problem, int *p)
 {
     int before = p[TPR], real = (int)tess_type_size(problem->type);
@@ -254,11 +239,8 @@ static bool guess_few_rows(const tess_cuda_problem *problem, int *p)
 
 /* Makes one round of one to two, and returns whether it did. The second round leaves most of the
  * device idle while it waits for loads. With half the loads in flight, or else half the threads,
- * all thread blocks run at once (27 points: b = 32, f64, 323 MB, 1.6 rounds 82.1 us, one 78.5;
- * b = 19, f32, 1.04 rounds 92.6 us, one 88.4; dw8192, b = 16, f32, in L2: 1.7 rounds 12.6 us, one
- * 11.4). Sorted rows, which end one after the other, are left as they are, and so is a tenth more
- * than a round of rows of different lengths (msc01440, b = 15, f32: 12.5 us, one round 17.3; n = 7,
- * f64: b = 39 26.2 and 28.1, b = 63 58.6 and 61.6). */
+ * all thread blocks run at once. Sorted rows, which end one after the other, are left as they are,
+ * and so is a tenth more than a round of rows of different lengths. */
 static bool guess_one_round(const tess_cuda_problem *problem, int *p)
 {
     static const int halved[] = {DEPTH, TPR};
@@ -291,12 +273,9 @@ static bool double_threads(const tess_cuda_problem *problem, int *p)
 }
 
 /* Gives long rows two threads. A thread that waits for loads a dozen times keeps its registers for
- * long, and at the end of a launch thread blocks end one by one: two threads end sooner (27 points,
- * f64: b = 10 82.8 -> 78.3 us, b = 5 to 11 of 1.1 GB 1 to 2 %; 7 points, 3 or 4 waits: 2 to 4 %
- * slower). In f64 four threads become eight, which are dealt the blocks (27 points: b = 50
- * 82.6 -> 77.4 us, b = 48 to 59 2 % in the mean; f32 up to 12 % slower). A second round that is
- * only begun costs more (b = 44, f64: two threads and 1.8 rounds 153.5 us, one thread and one round
- * 146.3). Rows that do not fill the device once get their threads from guess_few_rows. */
+ * long, and at the end of a launch thread blocks end one by one: two threads end sooner. In f64
+ * four threads become eight, which are dealt the blocks. A second round that is only begun costs
+ * more. Rows that do not fill the device once get their threads from guess_few_rows. */
 static void guess_long_rows(const tess_cuda_problem *problem, int *p)
 {
     const int before = p[TPR];
@@ -309,11 +288,9 @@ static void guess_long_rows(const tess_cuda_problem *problem, int *p)
         p[TPR] = before;
 }
 
-/* Gives sorted rows of narrow blocks two threads, then four, while threads wait six times or more
- * (13 matrices with lengths of 0 to 2 times the mean: two threads are 2 to 7 % faster in the five
- * that wait as often, between 2 % faster and 8 % slower in the others). In less than three rounds
- * the last thread blocks are a large part of the time, so that two threads pay from 4.5 waits on
- * (b = 3, f64, 20 blocks: 38.4 -> 34.8 us in 2.2 rounds; b = 4, f32 no faster in 18). */
+/* Gives sorted rows of narrow blocks two threads, then four, while threads wait six times or more.
+ * In less than three rounds the last thread blocks are a large part of the time, so that two
+ * threads pay from 4.5 waits on. */
 static void guess_sorted_rows(const tess_cuda_problem *problem, int *p)
 {
     if (p[SIGMA] == 1 || p[LAMBDA] > 0 || tess_sliced_is_wide(problem))
@@ -326,13 +303,10 @@ static void guess_sorted_rows(const tess_cuda_problem *problem, int *p)
 }
 
 /* Takes larger thread blocks where rows have several threads. Thread blocks then have few rows, and
- * neighbouring ones read the same cache lines at their ends, of which larger ones have fewer (four
- * threads per row, f32: 22 of 22 matrices of b = 48 to 64 0.5 to 2.5 % faster; eight, f64: 13 of 16
- * 0.4 to 9 % faster, three 1.0 to 1.7 % slower). A launch of hardly two rounds ends sooner in small
- * thread blocks (27 points, b = 50, f64, one round: 7 % slower with 256). With 16 threads per row
- * of 256, a warp has 16 rows in two places; of 512, 32 in one (cut rows, f32, a round or more and
- * as many threads at once: 1.8 to 6.5 % faster in four of five cases, 0.4 % slower in one; f64 0.3
- * to 0.8 % slower in three of three). */
+ * neighbouring ones read the same cache lines at their ends, of which larger ones have fewer. A
+ * launch of hardly two rounds ends sooner in small thread blocks. With 16 threads per row of 256, a
+ * warp has 16 rows in two places; of 512, 32 in one, which pays in f32 where rows are cut, make a
+ * round or more, and as many threads run at once. */
 static void guess_large_blocks(const tess_cuda_problem *problem, int *p)
 {
     const bool single = problem->type == TESS_F32;
@@ -366,20 +340,17 @@ void tess_sliced_guess(const tess_cuda_problem *problem, int *p)
     guess_depth(problem, p);
     if (p[PANELS] > 1)
         p[HINT] = 2;
-    /* Of a matrix of a few times L2, a part stays there for the next product with hint 1 (b = 2: 7
-     * points, 175 MB, 10 % faster; 27 points, 308 MB, 7 %). Far beyond L2, small blocks are read
-     * faster without it (1.1 GB: 1 %). */
+    /* Of a matrix of a few times L2, a part stays there for the next product with hint 1. Far
+     * beyond L2, small blocks are read faster without it. */
     else if (p[SIGMA] == 1 && !tess_cuda_fits_cache(problem, 8) &&
              (bw <= 3 || (single && bw < 8 && bw % 2 != 0)))
         p[HINT] = 0;
     /* A matrix that fits L2 has no hint: with one, its cache lines would never displace those that
-     * another kernel left to stay (39 MB: 15 us with a hint, 10 without; 41 to 53 MB: 8 % slower to
-     * 2 % faster with one). L2 does not keep 57 MB (up to 63 MB ten of ten matrices 0.4 to 2.9 %
-     * faster with one). */
+     * another kernel left to stay. An H200's L2 does not keep 57 MB. */
     if (tess_cuda_fits_cache(problem, 0.9) && p[PANELS] == 1)
         p[HINT] = 0;
     /* Threads of wide blocks share the columns, others a row's blocks. Of five blocks, four threads
-     * leave three idle in their second step (dw8192, b = 16, f32: 13.3 us, two threads 12.5). */
+     * leave three idle in their second step. */
     const bool shares_blocks = !tess_sliced_is_wide(problem) && p[LAMBDA] == 0;
     if (bw == 16 || bw >= 48)
         p[TPR] = mean >= (shares_blocks ? 6 : 4) ? 4 : 2;
