@@ -131,7 +131,7 @@ typedef struct tess_product {
     const char *format;     /* candidates: if possible only of this format; or NULL */
 } tess_product;
 
-/* Runs a product once (plan/products.h). */
+/* Runs a product once (plan/measure.c). */
 typedef tess_status (*tess_product_fn)(tess_plan *plan, const tess_product *product, double alpha,
                                        const void *x, double beta, void *y);
 
@@ -332,7 +332,7 @@ struct tess_backend {
      * memory, and writes the time of each repetition to seconds[0..reps-1], without transfers of
      * host vectors. With beta = 0 one run that is not timed comes first. x and y are host arrays; y
      * holds the result of the last repetition afterwards. NULL: the host's clock around each
-     * call. `run` is tess_product_run, handed in, as backends do not call plans. */
+     * call. `run` runs one of them; it is handed in, as backends do not call plans. */
     tess_status (*time_product)(tess_plan *plan, tess_product_fn run, const tess_product *product,
                                 double alpha, const void *x, double beta, void *y, int reps,
                                 double *seconds);

@@ -2,8 +2,9 @@
  * their own are timed by the host's clock. */
 #include "plan/products.h"
 
-tess_status tess_product_run(tess_plan *plan, const tess_product *product, double alpha,
-                             const void *x, double beta, void *y)
+/* One product, through the public calls and their checks. */
+static tess_status run(tess_plan *plan, const tess_product *product, double alpha, const void *x,
+                       double beta, void *y)
 {
     const tess_matrix *A = plan->matrix;
     bool columns = product->order == TESS_ORDER_COLUMN_MAJOR;
@@ -24,11 +25,10 @@ tess_status tess_product_time(tess_plan *plan, const tess_product *product, doub
 {
     const tess_backend *backend = plan->device->backend;
     if (backend->time_product)
-        return backend->time_product(plan, tess_product_run, product, alpha, x, beta, y, reps,
-                                     seconds);
+        return backend->time_product(plan, run, product, alpha, x, beta, y, reps, seconds);
     for (int i = 0; i < reps; i++) {
         double start = tess_seconds();
-        TESS_TRY(tess_product_run(plan, product, alpha, x, beta, y));
+        TESS_TRY(run(plan, product, alpha, x, beta, y));
         seconds[i] = tess_seconds() - start;
     }
     return TESS_OK;

@@ -21,10 +21,7 @@ typedef struct tess_product_call {
 /* plan.c: runs the call in the plan's turn, with the matrix's newest values. Where the driver
  * refuses a plan's first product, the next candidates are tried. */
 tess_status tess_plan_perform(tess_plan *plan, const tess_product_call *call);
-/* measure.c: one product, through the public calls and their checks. */
-tess_status tess_product_run(tess_plan *plan, const tess_product *product, double alpha,
-                             const void *x, double beta, void *y);
-/* Writes the seconds of `reps` products, as the backend's time_product does. */
+/* measure.c: writes the seconds of `reps` products, as the backend's time_product does. */
 tess_status tess_product_time(tess_plan *plan, const tess_product *product, double alpha,
                               const void *x, double beta, void *y, int reps, double *seconds);
 /* "CALL: device 'NAME' cannot do this yet" */

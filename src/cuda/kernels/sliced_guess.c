@@ -323,42 +323,60 @@ static void guess_large_blocks(const tess_cuda_problem *problem, int *p)
         p[THREADS] = 512;
 }
 
-void tess_sliced_guess(const tess_cuda_problem *problem, int *p)
+/* Chooses the scalars per load and the rows per slice. */
+static void guess_slices(const tess_cuda_problem *problem, int *p)
 {
-    static const int start[COUNT] = {32, 1, 0, 1, 1, 1, 1, 1, 128, 1};
-    memcpy(p, start, sizeof start);
-    bool single = problem->type == TESS_F32;
-    int32_t bh = problem->block_height, bw = problem->block_width;
-    int64_t mean = mean_row(problem);
-    if (single) { /* pairs across blocks pay only in long rows */
-        p[V] = bw == 4 ? 4 : bw % 2 == 0 || tess_sliced_is_wide(problem) || mean >= 12 ? 2 : 1;
+    const int32_t bw = problem->block_width;
+    if (problem->type == TESS_F32) { /* pairs across blocks pay only in long rows */
+        const bool pairs = bw % 2 == 0 || tess_sliced_is_wide(problem) || mean_row(problem) >= 12;
+        p[V] = bw == 4 ? 4 : pairs ? 2 : 1;
         p[C] = 64;
     }
-    while (p[C] > 1 && (int64_t)p[C] * bh > 768)
+    while (p[C] > 1 && (int64_t)p[C] * problem->block_height > 768)
         p[C] /= 2;
-    guess_irregular(problem, p);
-    guess_depth(problem, p);
+}
+
+static void guess_hint(const tess_cuda_problem *problem, int *p)
+{
+    const int32_t bw = problem->block_width;
     if (p[PANELS] > 1)
         p[HINT] = 2;
     /* Of a matrix of a few times L2, a part stays there for the next product with hint 1. Far
      * beyond L2, small blocks are read faster without it. */
     else if (p[SIGMA] == 1 && !tess_cuda_fits_cache(problem, 8) &&
-             (bw <= 3 || (single && bw < 8 && bw % 2 != 0)))
+             (bw <= 3 || (problem->type == TESS_F32 && bw < 8 && bw % 2 != 0)))
         p[HINT] = 0;
     /* A matrix that fits L2 has no hint: with one, its cache lines would never displace those that
      * another kernel left to stay. An H200's L2 does not keep 57 MB. */
     if (tess_cuda_fits_cache(problem, 0.9) && p[PANELS] == 1)
         p[HINT] = 0;
-    /* Threads of wide blocks share the columns, others a row's blocks. Of five blocks, four threads
-     * leave three idle in their second step. */
-    const bool shares_blocks = !tess_sliced_is_wide(problem) && p[LAMBDA] == 0;
-    if (bw == 16 || bw >= 48)
+}
+
+/* Gives rows of blocks of 16 columns, or of 48 and more, several threads. Threads of wide blocks
+ * share the columns, others a row's blocks. Of five blocks, four threads leave three idle in their
+ * second step. */
+static void guess_shared_rows(const tess_cuda_problem *problem, int *p)
+{
+    const int64_t mean = mean_row(problem);
+    const bool wide = tess_sliced_is_wide(problem), shares_blocks = !wide && p[LAMBDA] == 0;
+    if (problem->block_width == 16 || problem->block_width >= 48)
         p[TPR] = mean >= (shares_blocks ? 6 : 4) ? 4 : 2;
     if (!tess_sliced_fits(problem, p))
         p[TPR] = 1;
-    while (!tess_sliced_is_wide(problem) && p[TPR] > 1 && p[DEPTH] > 1 &&
+    while (!wide && p[TPR] > 1 && p[DEPTH] > 1 &&
            2 * p[DEPTH] * p[TPR] * tess_sliced_blocks(problem, p) > mean + 1)
         p[DEPTH] /= 2; /* at most half a row, as in guess_depth */
+}
+
+void tess_sliced_guess(const tess_cuda_problem *problem, int *p)
+{
+    static const int start[COUNT] = {32, 1, 0, 1, 1, 1, 1, 1, 128, 1};
+    memcpy(p, start, sizeof start);
+    guess_slices(problem, p);
+    guess_irregular(problem, p);
+    guess_depth(problem, p);
+    guess_hint(problem, p);
+    guess_shared_rows(problem, p);
     const bool few = guess_few_rows(problem, p);
     guess_small_blocks(problem, p);
     if (!few && !guess_one_round(problem, p))
