@@ -3,10 +3,9 @@
  * A kernel with rows in lanes reads and writes fields itself: its vectors hold the same scalar of
  * several rows anyway. For any other kernel the chunks of symmetric.c are done in pieces:
  *
- *     rows of a chunk   first ........ | piece | ........ last      reach
- *     x                 ...............................|  taken  |    brought together before
- *     y                 ......... given|given  |                      brought back to its fields
- * after
+ *     rows of a chunk   first ........ | piece | ........ last     reach
+ *     x                 ...............................|  taken  |   brought together before
+ *     y                 ......... given|given  |                     brought back to fields after
  *
  * A row of the chunk gets nothing from rows after it, as they have only columns on and right of the
  * diagonal: after its piece, y is complete but for the windows of other chunks. Those are added to
