@@ -1,5 +1,6 @@
 /* What a preconditioner may be told beside the matrix: modes and coordinates; and what it says of
  * itself. */
+#include "plan/regrouped.h"
 #include "solve/solve.h"
 
 /* Returns the innermost solver that has the modes of A: inside outer solvers that keep them. */
@@ -40,15 +41,32 @@ static tess_status copy_numbers(tess_ctx *ctx, const char *call, int64_t columns
     return TESS_OK;
 }
 
-tess_status tess_modes_copy(tess_ctx *ctx, const char *call, int64_t rows, int k,
-                            const double *modes, int64_t ld, double **out)
+/* Brings columns into the inner order of a plan that permutes inside. */
+static tess_status permute(const tess_plan *plan, int64_t columns, double **numbers)
 {
+    const int64_t rows = plan->matrix->rows;
+    double *permuted;
+    TESS_TRY(TESS_ALLOC(plan->ctx, columns * rows, &permuted));
+    for (int64_t i = 0; i < columns * rows; i++)
+        permuted[i] = (*numbers)[i - i % rows + tess_regrouped_of(plan)->source[0][i % rows]];
+    tess_free(plan->ctx, *numbers);
+    *numbers = permuted;
+    return TESS_OK;
+}
+
+tess_status tess_modes_copy(const tess_plan *plan, const char *call, int k, const double *modes,
+                            int64_t ld, double **out)
+{
+    const int64_t rows = plan->matrix->rows;
+    double *copy;
     if (k < 1 || (!modes && rows > 0) || ld < rows)
-        return tess_fail(ctx, TESS_ERR_ARGUMENT, "%s: %s", call,
+        return tess_fail(plan->ctx, TESS_ERR_ARGUMENT, "%s: %s", call,
                          k < 1       ? "fewer than one mode"
                          : ld < rows ? "ld is less than the matrix's rows"
                                      : "modes is NULL");
-    return copy_numbers(ctx, call, k, rows, ld, modes, out);
+    TESS_TRY(copy_numbers(plan->ctx, call, k, rows, ld, modes, &copy));
+    const tess_status status = plan->inner ? permute(plan, k, &copy) : TESS_OK;
+    return TESS_DELIVER_OR(status, copy, tess_free(plan->ctx, copy), out);
 }
 
 /* Replaces *kept by `numbers`, on all parts or on none; `status` is that of copying them here. The
@@ -76,9 +94,7 @@ tess_status tess_solver_set_modes(tess_solver *solver, int k, const double *mode
     TESS_TRY(find_taker(solver, call, &solver));
     if (solver->outer && modes && k > 0 && ld >= plan->matrix->rows)
         return tess_together_modes(solver, k, modes, ld);
-    const tess_status status =
-        plan->inner ? tess_regrouped_modes(plan, call, k, modes, ld, &copy)
-                    : tess_modes_copy(solver->ctx, call, plan->matrix->rows, k, modes, ld, &copy);
+    const tess_status status = tess_modes_copy(plan, call, k, modes, ld, &copy);
     TESS_TRY(keep(solver, status, copy, &solver->modes));
     solver->options.pc.amg.modes = solver->modes;
     solver->options.pc.amg.mode_count = k;

@@ -151,9 +151,7 @@ tess_status tess_pc_set_modes(tess_preconditioner *pc, int k, const double *mode
     if (!pc->options.ops->takes_modes)
         return tess_fail(pc->ctx, TESS_ERR_UNSUPPORTED, "%s: %s takes no modes: amg does", call,
                          pc->options.ops->name);
-    TESS_TRY(pc->outer
-                 ? tess_regrouped_modes(pc->outer, call, k, modes, ld, &copy)
-                 : tess_modes_copy(pc->ctx, call, pc->plan->matrix->rows, k, modes, ld, &copy));
+    TESS_TRY(tess_modes_copy(pc->outer ? pc->outer : pc->plan, call, k, modes, ld, &copy));
     unmake(pc->ctx, pc->made);
     pc->made = NULL;
     tess_free(pc->ctx, pc->modes);

@@ -107,18 +107,3 @@ const tess_outer tess_outer_regrouped = {
     .many = many,
     .keeps_modes = true,
 };
-
-tess_status tess_regrouped_modes(const tess_plan *plan, const char *call, int k,
-                                 const double *modes, int64_t ld, double **out)
-{
-    const int64_t rows = plan->matrix->rows;
-    double *copy, *permuted;
-    TESS_TRY(tess_modes_copy(plan->ctx, call, rows, k, modes, ld, &copy));
-    const tess_status status = TESS_ALLOC(plan->ctx, k * rows, &permuted);
-    for (int64_t i = 0; status == TESS_OK && i < k * rows; i++)
-        permuted[i] = copy[i - i % rows + tess_regrouped_of(plan)->source[0][i % rows]];
-    tess_free(plan->ctx, copy);
-    if (status == TESS_OK)
-        *out = permuted;
-    return status;
-}

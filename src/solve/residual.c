@@ -1,5 +1,6 @@
 /* Residuals that decide whether a system is solved: the lists of steps that compute them where the
  * vectors are, and residuals in extended precision on the host, with what rounding leaves of them.
+ * Norms of vectors and of A, whose squares may be beyond the range of double.
  *
  *     r = b - A x
  *     s = |A| |x| + |b|            entry by entry
@@ -190,6 +191,45 @@ tess_status tess_residual_wide(tess_plan *plan, const void *b, const void *x, vo
     out->grain = (tess_real_type(A.type) == TESS_F32 ? FLT_EPSILON : DBL_EPSILON) * size;
     tess_free(plan->ctx, sizes);
     return TESS_OK;
+}
+
+static double norm_of_matrix(const tess_matrix *A)
+{
+    return tess_norm_wide(A->values, A->type, tess_matrix_stored(A));
+}
+
+/* Extends the norm to the rows of all parts, with the same bits on each part. */
+static tess_status norm_of_parts(tess_plan *plan, double *norm)
+{
+    const tess_backend *backend = plan->device->backend;
+    const double rows = hypot(*norm, norm_of_matrix(backend->outside(plan)));
+    double largest = rows;
+    TESS_TRY(backend->most(plan, &largest, 1));
+    double square = largest > 0 ? (rows / largest) * (rows / largest) : 0;
+    TESS_TRY(backend->sum(plan, &square, 1));
+    *norm = largest * sqrt(square);
+    return TESS_OK;
+}
+
+tess_status tess_plan_norm(tess_plan *plan, double *norm)
+{
+    TESS_TRY(tess_pc_agree(plan, tess_plan_host_values(plan)));
+    const tess_matrix A = tess_plan_present(plan);
+    *norm = norm_of_matrix(&A);
+    return tess_plan_is_part(plan) ? norm_of_parts(plan, norm) : TESS_OK;
+}
+
+tess_status tess_vector_to_host(const tess_plan *plan, const void *vector, void **copy)
+{
+    const tess_backend *backend = plan->device->backend;
+    *copy = NULL;
+    if (!backend->owns || !backend->owns(plan->device, vector))
+        return TESS_OK;
+    TESS_TRY(
+        tess_alloc_bytes(plan->ctx, plan->matrix->rows, tess_type_size(plan->matrix->type), copy));
+    return backend->memory_copy_from(plan->device, *copy, vector,
+                                     (size_t)plan->matrix->rows *
+                                         tess_type_size(plan->matrix->type));
 }
 
 /* Ends a system whose |b|^2 is 0 or nearly so: b is 0, or squares underflow. */

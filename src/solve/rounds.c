@@ -124,32 +124,6 @@ tess_status tess_rounds_residual(tess_rounds *f, const void *b, const void *x, v
     return TESS_OK;
 }
 
-static double norm_of_matrix(const tess_matrix *A)
-{
-    return tess_norm_wide(A->values, A->type, tess_matrix_stored(A));
-}
-
-/* Extends the norm to the rows of all parts, with the same bits on each part. */
-static tess_status norm_of_parts(tess_plan *plan, double *norm)
-{
-    const tess_backend *backend = plan->device->backend;
-    const double rows = hypot(*norm, norm_of_matrix(backend->outside(plan)));
-    double largest = rows;
-    TESS_TRY(backend->most(plan, &largest, 1));
-    double square = largest > 0 ? (rows / largest) * (rows / largest) : 0;
-    TESS_TRY(backend->sum(plan, &square, 1));
-    *norm = largest * sqrt(square);
-    return TESS_OK;
-}
-
-tess_status tess_plan_norm(tess_plan *plan, double *norm)
-{
-    TESS_TRY(tess_pc_agree(plan, tess_plan_host_values(plan)));
-    const tess_matrix A = tess_plan_present(plan);
-    *norm = norm_of_matrix(&A);
-    return tess_plan_is_part(plan) ? norm_of_parts(plan, norm) : TESS_OK;
-}
-
 /* Computes |A^T r| / (|A| |r|). */
 static tess_status find_normal(const tess_rounds *f, const void *r, double *normal)
 {
@@ -238,17 +212,6 @@ tess_status tess_inner_update(tess_solver *solver)
 {
     TESS_TRY(tess_plan_update_values(solver->inner_plan, solver->inner_matrix->values));
     return tess_solver_update(solver->inner, NULL);
-}
-
-tess_status tess_vector_to_host(const tess_plan *plan, const void *vector, void **copy)
-{
-    const tess_backend *backend = plan->device->backend;
-    *copy = NULL;
-    if (!backend->owns || !backend->owns(plan->device, vector))
-        return TESS_OK;
-    TESS_TRY(
-        tess_alloc_bytes(plan->ctx, plan->matrix->rows, tess_type_size(plan->matrix->type), copy));
-    return backend->memory_copy_from(plan->device, *copy, vector, vector_bytes(plan));
 }
 
 void tess_rounds_end(tess_rounds *f, const tess_system *end)

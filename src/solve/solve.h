@@ -39,14 +39,10 @@ double tess_solver_growth(const tess_solver *solver);
 
 /* ---- modes.c ---- */
 
-/* Copies k columns of `rows` numbers each, `ld` apart. Fails where a number is not finite. */
-tess_status tess_modes_copy(tess_ctx *ctx, const char *call, int64_t rows, int k,
-                            const double *modes, int64_t ld, double **out);
-
-/* regrouped.c: copies modes in the same way, into the inner order of a plan that permutes
- * inside. */
-tess_status tess_regrouped_modes(const tess_plan *plan, const char *call, int k,
-                                 const double *modes, int64_t ld, double **out);
+/* Copies k columns of as many numbers as the plan's matrix has rows, `ld` apart; into the inner
+ * order of a plan that permutes inside. Fails where a number is not finite. */
+tess_status tess_modes_copy(const tess_plan *plan, const char *call, int k, const double *modes,
+                            int64_t ld, double **out);
 
 /* Adds to the text of tess_solver_describe how fast `system` converged in the last solve, and how
  * the preconditioner's time is divided among its levels. */
@@ -122,6 +118,12 @@ tess_status tess_system_rhs_fault(tess_system *system, const tess_plan *plan, co
 tess_status tess_system_check_rhs(tess_system *system, tess_plan *plan, const void *b);
 /* Returns the root of the sum of squares, which may be beyond the range of double. */
 double tess_norm_wide(const void *v, tess_type scalar, int64_t scalars);
+/* Computes |A|, the root of the sum of all squares, of the plan's present values. For a part it is
+ * the norm of the whole matrix: collective. */
+tess_status tess_plan_norm(tess_plan *plan, double *norm);
+/* Copies a vector in device memory to host memory. *copy is NULL where `vector` is there
+ * already. */
+tess_status tess_vector_to_host(const tess_plan *plan, const void *vector, void **copy);
 
 /* ---- rounds.c: corrections of x by an inner solver ---- */
 
@@ -167,9 +169,6 @@ tess_status tess_rounds_least(tess_rounds *rounds, const void *r, tess_system *e
 /* Starts rounds: computes |b|. Ends them where b alone decides (end->done), with x = 0 where b =
  * 0. */
 tess_status tess_rounds_start(tess_rounds *rounds, const void *b, void *x, tess_system *end);
-/* Copies a vector in device memory to host memory. *copy is NULL where `vector` is there
- * already. */
-tess_status tess_vector_to_host(const tess_plan *plan, const void *vector, void **copy);
 /* Completes the result. `started`: the time at which the solve began. */
 void tess_rounds_finish(tess_rounds *rounds, double started, tess_result *result);
 
@@ -203,9 +202,6 @@ void tess_system_converged(tess_system *system, double norm, int64_t iterations)
 bool tess_is_least(tess_type type, double normal, double residual, bool falls);
 /* Ends a system with TESS_REASON_LEAST_SQUARES; normal is |A^T r| / (|A| |r|). */
 void tess_system_least(tess_system *system, double norm, double normal, int64_t iterations);
-/* Computes |A|, the root of the sum of all squares, of the plan's present values. For a part it is
- * the norm of the whole matrix: collective. */
-tess_status tess_plan_norm(tess_plan *plan, double *norm);
 
 /* Solves the k systems of the arguments of tess_solver_solve_many, k at most space.systems. */
 tess_status tess_iterate(tess_solver *solver, int k, const void *B, int64_t ldb, void *X,
