@@ -1,5 +1,5 @@
 /* method=auto: every rung, and the message when no rung can solve the system. */
-#include "solve/auto.h"
+#include "solve/outer/auto.h"
 
 #include <math.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "solve/auto.h"
+#include "solve/outer/auto.h"
 #include "support/support.h"
 
 enum { MOST = 500, FIRST = 70 };

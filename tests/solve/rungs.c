@@ -4,7 +4,7 @@
 #include <time.h>
 
 #include "problems.h"
-#include "solve/auto.h"
+#include "solve/outer/auto.h"
 #include "solve/direct/direct.h"
 
 enum { N = 70 };

@@ -9,7 +9,7 @@
  * The price: the method begins anew in each round. All vectors are in device memory, where the
  * device has memory of its own.
  */
-#include "solve/solve.h"
+#include "solve/outer/rounds.h"
 
 /* The factor by which a round should reduce the residual: what single precision reaches easily. The
  * last round reduces it by no more than is needed. */

@@ -1,7 +1,7 @@
 /* What a matrix looks like, and which rungs are tried on it. The rules use sizes, signs and
  * symmetry. */
 #include "core/threads.h"
-#include "solve/auto.h"
+#include "solve/outer/auto.h"
 #include "solve/direct/direct.h"
 
 /* SMALL: up to this many rows, complete factors cost less than an attempt that fails. LARGE: from

@@ -15,7 +15,7 @@
 #include "matrix/arrange/arrange.h"
 #include "solve/direct/direct.h"
 #include "solve/pc/factors/fill.h"
-#include "solve/solve.h"
+#include "solve/outer/rounds.h"
 
 enum { MOST_ROUNDS = 12 };
 

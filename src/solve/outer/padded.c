@@ -7,7 +7,7 @@
  * x at 0, and sees the residuals of the caller's system. Every device can solve the padded system:
  * nothing else knows of other shapes.
  */
-#include "solve/solve.h"
+#include "solve/outer/rounds.h"
 
 /* Copies the caller's values into the square matrix, whose additional rows have no blocks. */
 static tess_status copy_values(tess_solver *solver)

@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "solve/solve.h"
+#include "solve/outer/rounds.h"
 
 enum { TESS_RUNGS_MAX = 12, TESS_SPEC_MAX = 160, TESS_MARKS = 512 };
 

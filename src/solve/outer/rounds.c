@@ -1,6 +1,5 @@
-/* What refinement, arranged solves and auto share: rounds of an inner solver, counted as one
- * solve. */
-#include "solve/solve.h"
+/* Rounds of an inner solver: rounds.h. */
+#include "solve/outer/rounds.h"
 
 double tess_rounds_threshold(const tess_rounds *f)
 {

@@ -4,7 +4,7 @@
  * take half of the time and of the iterations that are left, and the last one all of them. The
  * solver that succeeded is kept for the next right-hand side.
  */
-#include "solve/auto.h"
+#include "solve/outer/auto.h"
 
 enum { LINE_MAX_LENGTH = 512, DEFAULT_MAX = 10000 /* of a spec without max= */ };
 

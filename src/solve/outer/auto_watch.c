@@ -17,7 +17,7 @@
  */
 #include <math.h>
 
-#include "solve/auto.h"
+#include "solve/outer/auto.h"
 
 static bool is_late(tess_auto_watch *w)
 {
