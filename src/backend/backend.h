@@ -234,7 +234,7 @@ struct tess_backend {
      * rows. */
     const tess_matrix *(*outside)(const tess_plan *plan);
 
-    /* ---- For a plan whose parts are in this process (dist/parts.c); NULL: it has none ---- */
+    /* ---- For a plan whose parts are in this process (dist/process); NULL: it has none ---- */
 
     /* Runs body(user, rank, part's plan, its first row) for all parts side by side. Returns the
      * failure of the first part that has one, with its sentence. */
@@ -379,4 +379,4 @@ extern const tess_backend tess_ref_backend;
 extern const tess_backend tess_cpu_backend;
 extern const tess_backend tess_cuda_backend;
 extern const tess_backend tess_profile_backend; /* cuda/profile_device.c */
-extern const tess_backend tess_parts_backend;   /* dist/parts.c: a device of several parts */
+extern const tess_backend tess_parts_backend;   /* dist/process/parts.c: several parts */

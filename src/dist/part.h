@@ -17,6 +17,8 @@
 
 #include "matrix/matrix.h"
 
+enum { TESS_PARTS_MOST = 64 }; /* of one process */
+
 /* The pattern of one of the two matrices, and where its blocks are in the caller's arrays. */
 typedef struct tess_part_rows {
     int64_t block_rows;

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dist/team.h"
+#include "dist/process/team.h"
 
 enum { MOST = 16 };
 

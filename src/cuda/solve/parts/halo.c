@@ -4,7 +4,7 @@
 #include "cuda/driver/module.h"
 #include "cuda/kernels/support.h"
 #include "cuda/solve/parts/form.h"
-#include "dist/parts.h"
+#include "dist/part.h"
 
 enum { SUM_THREADS = 128 };
 

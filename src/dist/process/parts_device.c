@@ -1,5 +1,5 @@
 /* Opens a device of several parts, and runs a function on all of them. */
-#include "dist/parts.h"
+#include "dist/process/parts.h"
 
 /* ---- The caller's allocator, one part at a time ---- */
 

@@ -1,5 +1,5 @@
 /* The threads of a team, and the transport between parts of one process: protocol in team.h. */
-#include "dist/team.h"
+#include "dist/process/team.h"
 
 /* Gathers and channels have words of their own, because a gather may come between start and wait of
  * a channel. */

@@ -12,9 +12,7 @@
 
 #include "backend/backend.h"
 #include "dist/part.h"
-#include "dist/team.h"
-
-enum { TESS_PARTS_MOST = 64 };
+#include "dist/process/team.h"
 
 typedef struct tess_parts_member {
     tess_ctx *ctx;

@@ -4,7 +4,7 @@
  * If the matrix or its blocks are not square, every part has some block rows with all columns. Then
  * there is no halo: a part multiplies all of x, and writes its rows of y.
  */
-#include "dist/parts.h"
+#include "dist/process/parts.h"
 #include "matrix/partition/partition.h"
 
 typedef struct tess_parts_plan {
