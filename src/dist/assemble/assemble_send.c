@@ -1,5 +1,5 @@
 /* Sends added blocks to the owners of their rows. assemble.h has the layout. */
-#include "dist/assemble.h"
+#include "dist/assemble/assemble.h"
 
 static int owner_of(const tess_part_builder *b, int64_t i)
 {

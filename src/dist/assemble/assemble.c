@@ -1,5 +1,5 @@
 /* Builds a part from blocks that any part has added. assemble.h has the layout. */
-#include "dist/assemble.h"
+#include "dist/assemble/assemble.h"
 #include "dist/product.h"
 
 void tess_part_builder_destroy(tess_part_builder *b)
