@@ -21,18 +21,7 @@ static tess_matrix *even_rows(tess_ctx *ctx, int32_t b, int64_t n, int64_t lengt
         columns[k] = (int32_t)(k % length);
     for (int64_t k = 0; k < n * length * b * b; k++)
         values[k] = 1;
-    tess_matrix_view view = {.type = TESS_F64,
-                             .rows = n * b,
-                             .cols = n * b,
-                             .block_height = b,
-                             .block_width = b,
-                             .row_offsets = offsets,
-                             .columns = columns,
-                             .values = values};
-    tess_matrix *A;
-    assert_int_equal(
-        tess_matrix_from_bsr(ctx, &view, TESS_ORDER_COLUMN_MAJOR, TESS_OWNERSHIP_COPY, &A),
-        TESS_OK);
+    tess_matrix *A = test_blocks(ctx, n * b, n * b, b, b, offsets, columns, values);
     free(offsets), free(columns), free(values);
     return A;
 }

@@ -88,6 +88,10 @@ const char *test_pattern_name(test_pattern pattern);
 tess_matrix *test_matrix(tess_ctx *ctx, test_pattern pattern, int64_t size, int32_t r, int32_t c,
                          tess_type type, uint64_t seed);
 
+/* A matrix of f64 from arrays written by hand, with column-major blocks. Caller destroys it. */
+tess_matrix *test_blocks(tess_ctx *ctx, int64_t rows, int64_t cols, int32_t r, int32_t c,
+                         const int64_t *offsets, const int32_t *columns, const double *values);
+
 /* Row-major rows x cols doubles with what A stores, 0 elsewhere. Caller frees with free(). */
 double *test_dense(const tess_matrix *A);
 

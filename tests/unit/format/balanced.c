@@ -47,19 +47,8 @@ static void segment_ptr_is_that_of_figure_8(void **state)
         for (int k = 0; k < lengths[row]; k++)
             columns[offsets[row] + k] = k;
     }
-    tess_matrix_view view = {.type = TESS_F64,
-                             .rows = ROWS,
-                             .cols = 12,
-                             .block_height = 1,
-                             .block_width = 1,
-                             .row_offsets = offsets,
-                             .columns = columns,
-                             .values = values};
-    tess_matrix *A;
+    tess_matrix *A = test_blocks(ctx, ROWS, 12, 1, 1, offsets, columns, values);
     tess_balanced *B;
-    assert_int_equal(
-        tess_matrix_from_bsr(ctx, &view, TESS_ORDER_COLUMN_MAJOR, TESS_OWNERSHIP_COPY, &A),
-        TESS_OK);
     assert_int_equal(tess_balanced_create(ctx, A, 3, &B), TESS_OK);
     assert_memory_equal(B->segment_ptr, paper, sizeof paper);
     for (int64_t s = 0; s < B->segments; s++) /* every segment but a row's last is full */

@@ -26,19 +26,8 @@ static void blocks_of_a_step_lie_together(void **state)
     int64_t offsets[] = {0, 1, 4, 6};
     int32_t columns[] = {2, 0, 1, 2, 0, 2};
     double values[] = {1, 2, 3, 4, 5, 6};
-    tess_matrix_view view = {.type = TESS_F64,
-                             .rows = 3,
-                             .cols = 3,
-                             .block_height = 1,
-                             .block_width = 1,
-                             .row_offsets = offsets,
-                             .columns = columns,
-                             .values = values};
-    tess_matrix *A;
+    tess_matrix *A = test_blocks(ctx, 3, 3, 1, 1, offsets, columns, values);
     tess_interleaved *I;
-    assert_int_equal(
-        tess_matrix_from_bsr(ctx, &view, TESS_ORDER_COLUMN_MAJOR, TESS_OWNERSHIP_COPY, &A),
-        TESS_OK);
 
     /* Sorted: rows 1, 2 | 0, none. */
     tess_interleaved_options sorted = {2, 1, true};

@@ -53,18 +53,7 @@ static void values_lie_at_stride_one_over_the_slice(void **state)
     int64_t offsets[] = {0, 1, 3};
     int32_t columns[] = {2, 0, 1};
     double values[] = {1, 2, 3, 4, 5, 6};
-    tess_matrix_view view = {.type = TESS_F64,
-                             .rows = 4,
-                             .cols = 3,
-                             .block_height = 2,
-                             .block_width = 1,
-                             .row_offsets = offsets,
-                             .columns = columns,
-                             .values = values};
-    tess_matrix *A;
-    assert_int_equal(
-        tess_matrix_from_bsr(ctx, &view, TESS_ORDER_COLUMN_MAJOR, TESS_OWNERSHIP_COPY, &A),
-        TESS_OK);
+    tess_matrix *A = test_blocks(ctx, 4, 3, 2, 1, offsets, columns, values);
     tess_sliced *S;
     assert_int_equal(
         tess_sliced_create(ctx, A, &(tess_sliced_options){.height = 2, .vector = 1}, &S), TESS_OK);

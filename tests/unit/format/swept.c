@@ -32,19 +32,8 @@ static void blocks_lie_by_column_in_steps_of_different_rows(void **state)
     int64_t offsets[] = {0, 1, 3, 4};
     int32_t columns[] = {2, 1, 3, 1};
     double values[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
-    tess_matrix_view view = {.type = TESS_F64,
-                             .rows = 3,
-                             .cols = 12,
-                             .block_height = 1,
-                             .block_width = 3,
-                             .row_offsets = offsets,
-                             .columns = columns,
-                             .values = values};
-    tess_matrix *A;
+    tess_matrix *A = test_blocks(ctx, 3, 12, 1, 3, offsets, columns, values);
     tess_swept *S;
-    assert_int_equal(
-        tess_matrix_from_bsr(ctx, &view, TESS_ORDER_COLUMN_MAJOR, TESS_OWNERSHIP_COPY, &A),
-        TESS_OK);
     assert_int_equal(tess_swept_create(ctx, A, &settings[0], &S), TESS_OK);
     assert_int_equal(tess_swept_steps(S), 2);
     const uint32_t one = 1 << TESS_SWEPT_BITS;
@@ -124,19 +113,9 @@ static void distant_columns_are_in_other_panels(void **state)
     int64_t offsets[] = {0, 1, 2, 3};
     int32_t columns[] = {5, 5 + 2 * TESS_SWEPT_PANEL, 4 + 2 * TESS_SWEPT_PANEL};
     double values[] = {1, 2, 3};
-    tess_matrix_view view = {.type = TESS_F64,
-                             .rows = 3,
-                             .cols = 6 + 2 * TESS_SWEPT_PANEL,
-                             .block_height = 1,
-                             .block_width = 1,
-                             .row_offsets = offsets,
-                             .columns = columns,
-                             .values = values};
-    tess_matrix *A, *B;
+    tess_matrix *A = test_blocks(ctx, 3, 6 + 2 * TESS_SWEPT_PANEL, 1, 1, offsets, columns, values);
+    tess_matrix *B;
     tess_swept *S;
-    assert_int_equal(
-        tess_matrix_from_bsr(ctx, &view, TESS_ORDER_COLUMN_MAJOR, TESS_OWNERSHIP_COPY, &A),
-        TESS_OK);
     assert_int_equal(tess_swept_create(ctx, A, &settings[0], &S), TESS_OK);
     assert_int_equal(tess_swept_steps(S), 2);
     check(S, A->block_cols);

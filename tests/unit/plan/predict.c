@@ -292,20 +292,8 @@ static void useful_flops_are_those_of_entries(void **state)
         values[4 * i] = 2;
     }
     offsets[0] = 0;
-    const tess_matrix_view view = {.type = TESS_F64,
-                                   .rows = 2 * N,
-                                   .cols = 2 * N,
-                                   .block_height = 2,
-                                   .block_width = 2,
-                                   .blocks = N,
-                                   .row_offsets = offsets,
-                                   .columns = columns,
-                                   .values = values};
-    tess_matrix *A;
+    tess_matrix *A = test_blocks(ctx, 2 * N, 2 * N, 2, 2, offsets, columns, values);
     tess_prediction *p;
-    assert_int_equal(
-        tess_matrix_from_bsr(ctx, &view, TESS_ORDER_COLUMN_MAJOR, TESS_OWNERSHIP_COPY, &A),
-        TESS_OK);
     tess_device *device = test_device(ctx, "cpu:1");
     assert_int_equal(tess_predict(ctx, A, device, NULL, &p), TESS_OK);
     assert_true(p->density == 0.25);
