@@ -32,10 +32,8 @@ static bool fits(const tess_cuda_problem *problem, const int *p)
     return p[LANES] == 1 && p[FLIGHT] == flight_with_diagonals(&shapes);
 }
 
-/* Returns the scalars of runs in flight. H200, one lane per row:
- *   rows of 13 non-zeros and more, runs of up to 4 columns  8  35.5 us, with 4 36.8 (ten matrices)
- *   wider runs                                              4  28.6 us, with 8 29.4
- *   shorter rows                                            4  41.5 us, with 8 48.5 */
+/* Returns the scalars of runs in flight. With one lane per row these are 8 in rows of 13 non-zeros
+ * and more with runs of up to 4 columns, and 4 in others (docs/performance/choices.md). */
 static int flight_of_runs(const tess_fbcsr_options *shapes, int lanes, int64_t mean)
 {
     int width[TESS_FBCSR_CLASSES];
@@ -45,10 +43,8 @@ static int flight_of_runs(const tess_fbcsr_options *shapes, int lanes, int64_t m
     return lanes == 4 ? 4 : 8;
 }
 
-/* Pieces of diagonals in flight (H200): 2 for rows of 3 and 5 non-zeros (79.5 and 60.3 us, with 4
- * 86.5 and 63.3), 4 for 7 and more. A matrix that fits L2 has no hint, as in sliced_guess.c (beside
- * other kernels' arrays: 27 points of 44 MB 13.3 us with a hint, 9.8 without; 7 points of 35 MB
- * 10.8 and 8.7). */
+/* Pieces of diagonals in flight: 2 for rows of 3 and 5 non-zeros, 4 for 7 and more. A matrix that
+ * fits L2 has no hint, as in sliced_guess.c. */
 static void guess(const tess_cuda_problem *problem, int *p)
 {
     tess_fbcsr_options shapes = tess_cuda_shapes_of(problem);

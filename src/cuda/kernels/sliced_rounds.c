@@ -40,8 +40,8 @@ bool tess_sliced_waits(const tess_cuda_problem *problem, const int *p, double ti
     return mean >= times * p[PANELS] * blocks_in_flight(problem, p);
 }
 
-/* While others run, a wait takes 1 us, in which a multiprocessor of an H200 reads 33 KB (166
- * block rows of 54 x 54 blocks, f64: 28 waits 32 us, 14 waits 25). A cache answers sooner. */
+/* While others run, a wait takes 1 us, in which a multiprocessor of an H200 reads 33 KB. A cache
+ * answers sooner. */
 double tess_sliced_alone(const tess_cuda_problem *problem, const int *p)
 {
     const double real = (double)tess_type_size(problem->type), at_a_time = 33e3;

@@ -146,9 +146,9 @@ void tess_fbcsr_slices_update(tess_fbcsr_slices *S, const void *csr_values);
 
 /* The lanes per row for rows of about equal length. With more lanes, adjacent scalars of x are read
  * together, and fewer rows make enough warps. Best on an H200, by non-zeros per row:
- *   20 to 35        1 lane   (38.6 us; 2 lanes 41.5)
- *   40, rows differ 2 lanes  (39.9 us; 1 lane 41.9)
- *   60              2 lanes  (43.6 us; 1 lane 46.6)
+ *   20 to 35        1 lane
+ *   40, rows differ 2 lanes
+ *   60              2 lanes
  *   80              4 lanes
  *   400 and more    8 lanes */
 static inline int tess_fbcsr_lanes(int64_t rows, int64_t nonzeros)
