@@ -11,7 +11,7 @@ mkdir -p "$directory"
 while read -r name && read -r source && read -r defines && IFS= read -r script; do
     copy=$directory/$name
     mkdir "$copy"
-    cp "$kernels"/*.cuh "$kernels"/papers/*.cuh "$(find "$kernels" -name "$source")" "$copy"
+    cp "$kernels"/*.cuh "$kernels"/*/*.cuh "$(find "$kernels" -name "$source")" "$copy"
     if [ "$script" ]; then
         cat "$copy"/* > "$copy.before"
         sed -s -i -e "$script" "$copy"/*

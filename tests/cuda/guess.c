@@ -222,7 +222,7 @@ static void few_long_rows_are_dealt_to_all_multiprocessors(void **state)
     }
 }
 
-/* Times of an H200 say so: src/cuda/kernels/sliced_guess.c. */
+/* Times of an H200 say so: src/cuda/kernels/daily/sliced_guess.c. */
 static void wide_blocks_of_few_rows_and_cut_rows_have_more_threads(void **state)
 {
     (void)state;

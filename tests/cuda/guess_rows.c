@@ -26,7 +26,7 @@ static void padding_tells_random_lengths_from_stencils(void **state)
     assert_true(problem_of(state, "stencil7:n=9,b=1", 1).padded < 1.2);
 }
 
-/* Times of an H200 say so: src/cuda/kernels/sliced_guess.c. */
+/* Times of an H200 say so: src/cuda/kernels/daily/sliced_guess.c. */
 static void rows_of_different_lengths_are_sorted_and_get_threads(void **state)
 {
     static const struct {

@@ -1,6 +1,6 @@
 /* The layouts sliced and swept. */
 #include "cuda/kernels/padding.h"
-#include "cuda/kernels/sliced.h"
+#include "cuda/kernels/support.h"
 #include "format/sliced.h"
 #include "format/swept.h"
 

@@ -32,6 +32,7 @@ enum {
     SLICED_CUT_SLOTS
 };
 enum { SLICED_DOT_AT };
+enum { TESS_SLICED_ROWS = 16 }; /* the least scalar rows per thread block */
 
 /* swept: src/format/swept.h; layout->format is the tess_swept. The workspace holds the slots of
  * segments. */

@@ -1,7 +1,7 @@
 /* What sliced.c and sliced_guess.c share: the parameters, in the order of their table. */
 #pragma once
 
-#include "cuda/kernels/sliced.h"
+#include "cuda/kernels/daily/sliced.h"
 
 enum { C, SIGMA, LAMBDA, PANELS, V, XV, DEPTH, TPR, THREADS, HINT, COUNT };
 

@@ -1,5 +1,5 @@
 /* The descriptor of swept.cu. */
-#include "cuda/kernels/sliced.h"
+#include "cuda/kernels/daily/sliced.h"
 #include "format/swept.h"
 
 enum { LAMBDA, AHEAD, GATHER, ASYNC, WARPS, PER_SM, SHARED, HINT, COUNT };

@@ -1,6 +1,6 @@
 /* The sliced kernels' parameters when nothing was measured. The limits are an H200's; under "The
  * rules" docs/performance/choices.md has the measurements behind each. */
-#include "cuda/kernels/sliced_guess.h"
+#include "cuda/kernels/daily/sliced_guess.h"
 
 /* Returns the number of panels that moves the fewest bytes, in the terms that depend on it:
  *   y       Every panel but the first reads and writes y of the rows that it visits, 2 bh scalars,

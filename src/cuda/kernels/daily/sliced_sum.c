@@ -1,5 +1,5 @@
 /* The launch of sliced_sum.cuh, which adds up the segments of cut rows. */
-#include "cuda/kernels/sliced.h"
+#include "cuda/kernels/daily/sliced.h"
 
 enum { SUM_THREADS = 512 };
 

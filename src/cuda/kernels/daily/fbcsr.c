@@ -1,7 +1,7 @@
 /* The descriptor of fbcsr.cu. The shapes are the problem's: they come with the plan's parameters,
  * or are chosen for the matrix. They decide the layout, and the widths of runs that the code
  * knows. */
-#include "cuda/kernels/sliced.h"
+#include "cuda/kernels/daily/sliced.h"
 #include "format/fbcsr/slices.h"
 
 enum { LANES, DEPTH, FLIGHT, THREADS, AHEAD, HINT, COUNT };

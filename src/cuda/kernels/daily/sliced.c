@@ -1,6 +1,6 @@
 /* The sliced kernels' descriptors; sliced.cu says what the macros mean, sliced_guess.c has their
  * guess. */
-#include "cuda/kernels/sliced_guess.h"
+#include "cuda/kernels/daily/sliced_guess.h"
 #include "format/sliced.h"
 
 /* Panels can only pay where columns are scattered over an x that is not small. */

@@ -3,9 +3,6 @@
 
 #include "cuda/kernels/support.h"
 
-/* The least scalar rows per thread block. */
-enum { TESS_SLICED_ROWS = 16 };
-
 /* The most scalars of a block's x that can be read at a time. */
 int tess_sliced_widest_x(const tess_cuda_problem *problem);
 

@@ -1,5 +1,5 @@
 /* How many threads of a sliced kernel run at once, and how often they wait. */
-#include "cuda/kernels/sliced_guess.h"
+#include "cuda/kernels/daily/sliced_guess.h"
 
 /* Returns the registers of a thread: a base, one per 4 bytes of the values in flight and of their
  * x, and two per column number, this one and the next. Threads that share a wide block also keep
