@@ -1,17 +1,35 @@
 #include "support/thread_comm.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "dist/process/team.h"
 
-enum { MOST = 16 };
+enum { MOST = 16, LONGEST = 1024 /* bytes of a gather in two calls */ };
+
+/* The numbers of every other gather in two calls. */
+typedef struct board {
+    int started; /* by how many parts, in all so far */
+    char numbers[MOST][LONGEST];
+} board;
+
+typedef struct part {
+    test_team *team;
+    tess_comm comm; /* the team's */
+    int started;    /* gathers in two calls */
+    size_t bytes;   /* of the one that it waits for */
+    void *all;
+} part;
 
 struct test_team {
     tess_ctx *ctx;
     tess_team *team;
     int size;
-    tess_comm comm[MOST]; /* the team's */
+    part part[MOST];
+    board boards[2];
+    pthread_mutex_t lock; /* of the boards */
+    pthread_cond_t changed;
     void (*body)(int rank, void *user);
     void *user;
 };
@@ -26,72 +44,85 @@ static tess_status succeed(tess_status status)
 
 static tess_status gather(void *user, const void *mine, size_t bytes, void *all)
 {
-    const tess_comm *comm = user;
-    return succeed(comm->gather(comm->user, mine, bytes, all));
+    const part *p = user;
+    return succeed(p->comm.gather(p->comm.user, mine, bytes, all));
 }
 
-/* A gather in two calls: the first keeps the numbers, the wait gathers them. */
-typedef struct pending_gather {
-    size_t bytes;
-    void *all;
-    char mine[1024];
-} pending_gather;
+/* ---- A gather in two calls, on a board of the team: the wait needs only that all have started
+ * ----
+ *
+ * A part that starts a gather has waited for the one before, which all had started then: so all
+ * have waited for the one before that, and its board is free. */
 
 static tess_status gather_start(void *user, const void *mine, size_t bytes, void *all, void **out)
 {
-    pending_gather *p = malloc(sizeof *p);
-    (void)user;
-    if (bytes > sizeof p->mine)
+    part *p = user;
+    test_team *team = p->team;
+    board *to = &team->boards[p->started++ % 2];
+    if (bytes > LONGEST)
         abort();
     p->bytes = bytes;
     p->all = all;
-    memcpy(p->mine, mine, bytes);
-    *out = p;
+    pthread_mutex_lock(&team->lock);
+    memcpy(to->numbers[p->comm.rank], mine, bytes);
+    to->started++;
+    pthread_cond_broadcast(&team->changed);
+    pthread_mutex_unlock(&team->lock);
+    *out = to;
     return TESS_OK;
 }
 
 static tess_status gather_wait(void *user, void *pending)
 {
-    pending_gather *p = pending;
-    const tess_status status = gather(user, p->mine, p->bytes, p->all);
-    free(p);
-    return status;
+    const part *p = user;
+    test_team *team = p->team;
+    const board *from = pending;
+    pthread_mutex_lock(&team->lock);
+    while (from->started < team->size * ((p->started + 1) / 2))
+        pthread_cond_wait(&team->changed, &team->lock);
+    for (int r = 0; r < team->size; r++)
+        memcpy((char *)p->all + (size_t)r * p->bytes, from->numbers[r], p->bytes);
+    pthread_mutex_unlock(&team->lock);
+    return TESS_OK;
 }
+
+/* ---- The rest is the team's ---- */
 
 static tess_status open_channel(void *user, int sends, const tess_message *send, int receives,
                                 const tess_message *receive, void **out)
 {
-    const tess_comm *comm = user;
+    const tess_comm *comm = &((const part *)user)->comm;
     return comm->open(comm->user, sends, send, receives, receive, out);
 }
 
 static tess_status start(void *user, void *opened)
 {
-    const tess_comm *comm = user;
+    const tess_comm *comm = &((const part *)user)->comm;
     return succeed(comm->start(comm->user, opened));
 }
 
 static tess_status wait_for(void *user, void *opened)
 {
-    const tess_comm *comm = user;
+    const tess_comm *comm = &((const part *)user)->comm;
     return succeed(comm->wait(comm->user, opened));
 }
 
 static void close_channel(void *user, void *opened)
 {
-    const tess_comm *comm = user;
+    const tess_comm *comm = &((const part *)user)->comm;
     comm->close(comm->user, opened);
 }
 
 test_team *test_team_create(int size)
 {
     test_team *team = calloc(1, sizeof *team);
-    if (!team || tess_ctx_create(NULL, &team->ctx) != TESS_OK ||
+    if (!team || size > MOST || pthread_mutex_init(&team->lock, NULL) ||
+        pthread_cond_init(&team->changed, NULL) || tess_ctx_create(NULL, &team->ctx) != TESS_OK ||
         tess_team_create(team->ctx, size, &team->team) != TESS_OK)
         abort();
     team->size = size;
     for (int r = 0; r < size; r++)
-        team->comm[r] = tess_team_comm(team->team, r);
+        team->part[r] = (part){.team = team, .comm = tess_team_comm(team->team, r)};
     return team;
 }
 
@@ -99,6 +130,8 @@ void test_team_destroy(test_team *team)
 {
     tess_team_destroy(team->team);
     tess_ctx_destroy(team->ctx);
+    pthread_cond_destroy(&team->changed);
+    pthread_mutex_destroy(&team->lock);
     free(team);
 }
 
@@ -106,7 +139,7 @@ tess_comm test_team_comm(test_team *team, int rank)
 {
     return (tess_comm){.rank = rank,
                        .size = team->size,
-                       .user = &team->comm[rank],
+                       .user = &team->part[rank],
                        .gather = gather,
                        .gather_start = team->size % 2 ? gather_start : NULL,
                        .gather_wait = team->size % 2 ? gather_wait : NULL,
