@@ -20,6 +20,7 @@ module tessera
     enumerator :: TESS_ERR_FORMAT = 4, TESS_ERR_MATRIX = 5, TESS_ERR_OVERFLOW = 6
     enumerator :: TESS_ERR_UNSUPPORTED = 7, TESS_ERR_OPTION = 8, TESS_ERR_PATTERN = 9
     enumerator :: TESS_ERR_DEVICE = 10, TESS_ERR_CANCELLED = 11, TESS_ERR_INTERNAL = 12
+    enumerator :: TESS_ERR_PART = 13
   end enum
   enum, bind(c) ! tess_wisdom_keep
     enumerator :: TESS_WISDOM_USUAL = 0, TESS_WISDOM_FILE = 1, TESS_WISDOM_MEMORY = 2

@@ -75,7 +75,8 @@ typedef enum tess_status {
     TESS_ERR_PATTERN = 9,     /* a value lies outside a fixed sparsity pattern */
     TESS_ERR_DEVICE = 10,     /* a device is missing, or its driver reported an error */
     TESS_ERR_CANCELLED = 11,  /* a progress callback asked to stop */
-    TESS_ERR_INTERNAL = 12    /* a bug in Tessera; please report it */
+    TESS_ERR_INTERNAL = 12,   /* a bug in Tessera; please report it */
+    TESS_ERR_PART = 13        /* another part of the matrix has failed: its own call says why */
 } tess_status;
 
 /* "TESS_ERR_FORMAT" and "malformed file". Both are constant strings, never NULL. */
@@ -1471,7 +1472,13 @@ TESS_API void tess_shape_detection_destroy(tess_shape_detection *detection);
  * vector it has the same rows as of the matrix.
  *
  * Calls on a part, on its plans and on their solvers are collective: all parts make the same calls
- * in the same order. A failure on one part is returned by all of them, with its sentence. */
+ * in the same order. A failure on one part is returned by all of them, with its sentence.
+ *
+ * A product does not wait for parts that it needs no rows of. Where one part refuses its arguments
+ * or its device fails, tess_spmv, tess_spmv_transpose and tess_spmm return the failure there, and
+ * TESS_ERR_PART on the parts that need rows of it. All other parts have their rows of y. No part
+ * waits for ever, and TESS_OK always means that y is right. With tess_spmv_dot, and in the forms
+ * whole and shuffle, all parts return the failure. */
 
 enum { TESS_PARTS_MAX = 65536 };
 
@@ -1526,7 +1533,7 @@ typedef struct tess_message {
 /* How parts reach each other: what the caller provides in place of MPI. Every function is
  * collective, and returns TESS_OK or a failure. */
 typedef struct tess_comm {
-    int rank, size; /* this part's number, and how many there are */
+    int rank, size; /* this part's number, and how many there are: at most TESS_PARTS_MAX */
     void *user;
     /* all[r * bytes ...] becomes what part r has in `mine`. */
     tess_status (*gather)(void *user, const void *mine, size_t bytes, void *all);
@@ -1541,9 +1548,12 @@ typedef struct tess_comm {
      * most one message per channel in each direction. */
     tess_status (*open)(void *user, int sends, const tess_message *send, int receives,
                         const tess_message *receive, void **channel);
-    /* `start` sends what is in the buffers. `wait` returns when it has been sent and the other
-     * parts' messages have arrived. */
+    /* `start` sends what is in the buffers. A part that has failed calls `skip` in its place: it
+     * sends none of its messages, but takes those of the others. `wait` returns when all has been
+     * sent and the other parts' messages have arrived; TESS_ERR_PART where a part that this one
+     * receives from has called skip. */
     tess_status (*start)(void *user, void *channel);
+    tess_status (*skip)(void *user, void *channel);
     tess_status (*wait)(void *user, void *channel);
     void (*close)(void *user, void *channel);
     /* 1: the buffers of channels may be in a GPU's memory. */

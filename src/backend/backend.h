@@ -230,6 +230,11 @@ struct tess_backend {
     tess_status (*most)(tess_plan *plan, double *values, int count);
     /* Returns `status`, or the failure of the first part that has one, with its sentence. */
     tess_status (*agree)(tess_plan *plan, tess_status status);
+    /* In place of a product, fused with a dot product where `with_dot`: this part's arguments are
+     * wrong, as `status` and the sentence say, and other parts may wait for its rows. Vectors are
+     * not looked at. Returns the failure. */
+    tess_status (*refuse)(tess_plan *plan, const tess_part_product *product, bool with_dot,
+                          tess_status status);
     /* The part's outside blocks, with their newest values; plan->matrix has the other blocks of its
      * rows. */
     const tess_matrix *(*outside)(const tess_plan *plan);
@@ -254,7 +259,10 @@ struct tess_backend {
     tess_status (*part_open)(tess_plan *plan);
     /* A product of such a part, with vectors in the device's memory or the host's. NULL: it
      * consists of products of the part's blocks and of messages (dist/product.c). */
-    tess_status (*part_multiply)(tess_plan *plan, const tess_part_product *product);
+    /* `status` is that of what came before: after a failure it returns that, and keeps no other
+     * part waiting. */
+    tess_status (*part_multiply)(tess_plan *plan, const tess_part_product *product,
+                                 tess_status status);
     void (*part_release)(tess_plan *plan); /* frees what part_open made */
 
     /* The steps of pc=amg's set-up that the device does; NULL: the host does all of them. */

@@ -21,6 +21,7 @@ static const struct {
     [TESS_ERR_DEVICE] = {"TESS_ERR_DEVICE", "device error"},
     [TESS_ERR_CANCELLED] = {"TESS_ERR_CANCELLED", "cancelled"},
     [TESS_ERR_INTERNAL] = {"TESS_ERR_INTERNAL", "internal error"},
+    [TESS_ERR_PART] = {"TESS_ERR_PART", "another part has failed"},
 };
 
 size_t tess_type_bytes(tess_type type)

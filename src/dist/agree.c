@@ -7,6 +7,9 @@ typedef struct report {
     char text[252];
 } report;
 
+/* Whether a part has failed, and why: a cause of its own, or the failure of another part. */
+enum { NONE, CONSEQUENCE, CAUSE };
+
 tess_status tess_comm_check(tess_ctx *ctx, const tess_comm *comm, tess_status status,
                             const char *what)
 {
@@ -18,14 +21,14 @@ tess_status tess_comm_check(tess_ctx *ctx, const tess_comm *comm, tess_status st
 
 tess_status tess_comm_whole(tess_ctx *ctx, const tess_comm *comm)
 {
-    if (comm->rank < 0 || comm->rank >= comm->size)
-        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_comm: part %d of %d", comm->rank,
-                         comm->size);
-    if (!comm->gather || !comm->open || !comm->start || !comm->wait || !comm->close ||
-        !comm->gather_start != !comm->gather_wait)
+    if (comm->rank < 0 || comm->rank >= comm->size || comm->size > TESS_PARTS_MAX)
+        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_comm: part %d of %d, not of 1..%d",
+                         comm->rank, comm->size, TESS_PARTS_MAX);
+    if (!comm->gather || !comm->open || !comm->start || !comm->skip || !comm->wait ||
+        !comm->close || !comm->gather_start != !comm->gather_wait)
         return tess_fail(ctx, TESS_ERR_ARGUMENT,
-                         "tess_comm: gather, open, start, wait or close is NULL, or gather_start "
-                         "without gather_wait");
+                         "tess_comm: gather, open, start, skip, wait or close is NULL, or "
+                         "gather_start without gather_wait");
     return TESS_OK;
 }
 
@@ -35,38 +38,56 @@ static bool begins_with_part(const char *text, int size)
     return sscanf(text, "part %d of %d:%n", &rank, &parts, &end) == 2 && end > 0 && parts == size;
 }
 
+/* Which part's failure is returned; -1: no part has failed. A part that failed because of another
+ * one (TESS_ERR_PART) does not know the cause. */
+static int find_culprit(const char *failed, int parts)
+{
+    int culprit = -1;
+    for (int r = parts - 1; r >= 0; r--)
+        if (failed[r] == CAUSE || (failed[r] && (culprit < 0 || failed[culprit] != CAUSE)))
+            culprit = r;
+    return culprit;
+}
+
+/* All parts get the culprit's report in place of their own, in pieces for which the buffer has
+ * room. */
+static tess_status hear(const tess_comm *comm, int culprit, report *r, char *buffer)
+{
+    const size_t most = (size_t)(TESS_PARTS_MAX / comm->size);
+    for (size_t at = 0; at < sizeof *r; at += most) {
+        const size_t bytes = tess_min(most, sizeof *r - at);
+        char *piece = (char *)r + at;
+        TESS_TRY(comm->gather(comm->user, piece, bytes, buffer));
+        memcpy(piece, buffer + (size_t)culprit * bytes, bytes);
+    }
+    return TESS_OK;
+}
+
+/* Allocates nothing: memory could be missing on this part alone, and the others would wait. */
 tess_status tess_comm_agree(tess_ctx *ctx, const tess_comm *comm, tess_status status)
 {
     if (comm->size == 1)
         return status;
-    report mine = {.status = (int)status}, *all = NULL;
+    char buffer[TESS_PARTS_MAX];
+    const char mine = status == TESS_OK ? NONE : status == TESS_ERR_PART ? CONSEQUENCE : CAUSE;
+    report r = {.status = (int)status};
     if (status != TESS_OK)
-        snprintf(mine.text, sizeof mine.text, "%.*s", (int)sizeof mine.text - 1, ctx->error);
-    /* Reports of up to 64 parts need no allocation, which could fail on this part alone and leave
-     * the others waiting. */
-    report few[64];
-    if (comm->size > 64 && TESS_ALLOC(ctx, comm->size, &all) != TESS_OK)
-        return tess_fail(ctx, TESS_ERR_MEMORY, "part %d of %d: no memory for %d reports",
-                         comm->rank, comm->size, comm->size);
-    report *reports = all ? all : few;
-    tess_status heard = comm->gather(comm->user, &mine, sizeof mine, reports);
-    if (heard != TESS_OK && status != TESS_OK) { /* this part knows the cause */
-        tess_free(ctx, all);
+        snprintf(r.text, sizeof r.text, "%.*s", (int)sizeof r.text - 1, ctx->error);
+    tess_status heard = comm->gather(comm->user, &mine, 1, buffer);
+    const int culprit = heard == TESS_OK ? find_culprit(buffer, comm->size) : -1;
+    if (culprit >= 0)
+        heard = hear(comm, culprit, &r, buffer);
+    if (heard != TESS_OK && status != TESS_OK) /* this part knows the cause */
         return status;
-    }
-    heard = tess_comm_check(ctx, comm, heard, "gathering the parts' status");
-    for (int r = 0; heard == TESS_OK && r < comm->size; r++) {
-        if (reports[r].status == TESS_OK)
-            continue;
-        reports[r].text[sizeof reports[r].text - 1] = '\0';
-        /* A failure that was agreed on before has its part's number. */
-        const bool known = begins_with_part(reports[r].text, comm->size);
-        heard = known ? tess_fail(ctx, (tess_status)reports[r].status, "%s", reports[r].text)
-                      : tess_fail(ctx, (tess_status)reports[r].status, "part %d of %d: %s", r,
-                                  comm->size, reports[r].text);
-    }
-    tess_free(ctx, all);
-    return heard;
+    TESS_TRY(tess_comm_check(ctx, comm, heard, "gathering the parts' status"));
+    if (culprit < 0)
+        return TESS_OK;
+    r.text[sizeof r.text - 1] = '\0';
+    /* A failure that was agreed on before has its part's number. */
+    return begins_with_part(r.text, comm->size)
+               ? tess_fail(ctx, (tess_status)r.status, "%s", r.text)
+               : tess_fail(ctx, (tess_status)r.status, "part %d of %d: %s", culprit, comm->size,
+                           r.text);
 }
 
 /* Adds the gathered numbers in the order of the parts. */
@@ -149,10 +170,15 @@ tess_status tess_comm_exchange(tess_ctx *ctx, const tess_comm *comm, int sends,
                                const tess_message *send, int receives, const tess_message *receive)
 {
     void *channel;
-    TESS_TRY(tess_comm_check(ctx, comm,
-                             comm->open(comm->user, sends, send, receives, receive, &channel),
-                             "opening a channel"));
-    const tess_status status = tess_comm_travel(ctx, comm, channel, "exchanging messages");
+    tess_status status =
+        tess_comm_check(ctx, comm, comm->open(comm->user, sends, send, receives, receive, &channel),
+                        "opening a channel");
+    const bool opened = status == TESS_OK;
+    status = tess_comm_agree(ctx, comm, status);
+    if (status != TESS_OK && opened)
+        comm->close(comm->user, channel);
+    TESS_TRY(status);
+    status = tess_comm_travel(ctx, comm, channel, "exchanging messages");
     comm->close(comm->user, channel);
     return status;
 }

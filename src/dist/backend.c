@@ -15,12 +15,12 @@ static tess_status agree(tess_plan *plan, tess_status status)
 
 /* The product forms of the papers (whole, shuffle) take vectors in host memory, unless the parts'
  * devices exchange messages themselves. */
-static tess_status multiply_by_form(tess_plan *plan, const tess_part_product *product)
+static tess_status multiply_by_form(tess_plan *plan, const tess_part_product *product,
+                                    tess_status status)
 {
     tess_part_plan *p = state_of(plan);
     tess_device *device = p->own->device;
-    tess_status status = TESS_OK;
-    if (device->backend->owns && p->part->rows > 0 &&
+    if (status == TESS_OK && device->backend->owns && p->part->rows > 0 &&
         (device->backend->owns(device, product->X) || device->backend->owns(device, product->Y)))
         status = tess_fail(plan->ctx, TESS_ERR_UNSUPPORTED,
                            "product form '%s' takes vectors in host memory; the default form, "
@@ -30,17 +30,24 @@ static tess_status multiply_by_form(tess_plan *plan, const tess_part_product *pr
     return p->form->multiply(p, product);
 }
 
-/* A device that multiplies parts itself does so in every form. */
-static tess_status multiply(tess_plan *plan, const tess_part_product *product)
+/* A device that multiplies parts itself does so in every form. `status` is that of what came
+ * before: after a failure the part only keeps the others from waiting. */
+static tess_status multiply_after(tess_plan *plan, const tess_part_product *product,
+                                  tess_status status)
 {
     tess_part_plan *p = state_of(plan);
     if (!tess_part_on_device(p))
-        return p->form->multiply && !product->transpose ? multiply_by_form(plan, product)
-                                                        : tess_part_multiply(p, product);
+        return p->form->multiply && !product->transpose ? multiply_by_form(plan, product, status)
+                                                        : tess_part_multiply(p, product, status);
     const double started = tess_seconds();
-    const tess_status status = plan->local->backend->part_multiply(plan, product);
+    status = plan->local->backend->part_multiply(plan, product, status);
     p->times.product += tess_seconds() - started;
     return status;
+}
+
+static tess_status multiply(tess_plan *plan, const tess_part_product *product)
+{
+    return multiply_after(plan, product, TESS_OK);
 }
 
 static tess_status spmv(tess_plan *plan, double alpha, const void *x, double beta, void *y)
@@ -116,10 +123,12 @@ static tess_status dot_own(tess_plan *own, const void *x, const void *y, double 
     return TESS_OK;
 }
 
-static tess_status dot_product(tess_plan *plan, const void *x, const void *y, double *dot)
+/* `status` is that of what came before. All parts return a failure of one. */
+static tess_status dot_after(tess_plan *plan, const void *x, const void *y, double *dot,
+                             tess_status status)
 {
     double sums[2] = {0};
-    const tess_status status = dot_own(state_of(plan)->own, x, y, &sums[0]);
+    TESS_THEN(dot_own(state_of(plan)->own, x, y, &sums[0]));
     sums[1] = status != TESS_OK;
     TESS_TRY(sum(plan, sums, 2));
     if (sums[1] > 0)
@@ -128,11 +137,23 @@ static tess_status dot_product(tess_plan *plan, const void *x, const void *y, do
     return TESS_OK;
 }
 
+static tess_status dot_product(tess_plan *plan, const void *x, const void *y, double *dot)
+{
+    return dot_after(plan, x, y, dot, TESS_OK);
+}
+
 static tess_status spmv_dot(tess_plan *plan, double alpha, const void *x, double beta, void *y,
                             const void *w, double *dot)
 {
-    TESS_TRY(spmv(plan, alpha, x, beta, y));
-    return dot_product(plan, w ? w : y, y, dot);
+    return dot_after(plan, w ? w : y, y, dot, spmv(plan, alpha, x, beta, y));
+}
+
+static tess_status refuse(tess_plan *plan, const tess_part_product *product, bool with_dot,
+                          tess_status status)
+{
+    double dot;
+    status = multiply_after(plan, product, status);
+    return with_dot ? dot_after(plan, NULL, NULL, &dot, status) : status;
 }
 
 tess_status tess_part_renew(tess_plan *plan, tess_matrix *fresh, tess_matrix **kept)
@@ -156,7 +177,11 @@ static tess_status update_values(tess_plan *plan, const void *values)
 {
     tess_part_plan *p = state_of(plan);
     p->transposed = false;
-    tess_status status = refill(p, values, false, p->own, &p->new_own);
+    tess_status status =
+        values || p->part->entries == 0
+            ? TESS_OK
+            : tess_fail(plan->ctx, TESS_ERR_ARGUMENT, "tess_plan_update_values: values is NULL");
+    TESS_THEN(refill(p, values, false, p->own, &p->new_own));
     TESS_THEN(refill(p, values, true, p->outside, &p->new_outside));
     TESS_TRY(agree(plan, status));
     tess_plan_name_as(plan, p->own);
@@ -215,6 +240,7 @@ const tess_backend tess_part_backend = {
     .spmv_dot = spmv_dot,
     .dot = dot_product,
     .spmm = spmm,
+    .refuse = refuse,
     .update_values = update_values,
     .explain = explain,
     .host_values = host_values,

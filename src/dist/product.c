@@ -56,11 +56,13 @@ tess_status tess_halo_open(tess_part *part, int k, tess_halo *out)
     return TESS_DELIVER_OR(status, h, tess_halo_close(part, &h), out);
 }
 
-/* The buffers for k vectors; those of the last k > 1 are kept. */
-static tess_status halo_for(tess_part_plan *p, int k, tess_halo **out)
+/* The buffers for k vectors; those of the last k > 1 are kept. Making them is collective. `status`
+ * is that of what came before. */
+static tess_status halo_for(tess_part_plan *p, int k, tess_status status, tess_halo **out)
 {
     tess_halo *h = k == 1 ? &p->one : &p->many;
     if (h->k != k) {
+        TESS_TRY(tess_comm_agree(p->part->ctx, &p->part->comm, status));
         tess_halo_close(p->part, h);
         TESS_TRY(tess_halo_open(p->part, k, h));
     }
@@ -167,21 +169,32 @@ static tess_status multiply_own(tess_part_plan *p, const tess_part_product *m)
     return tess_spmm(p->own, m->k, m->order, m->alpha, m->X, m->ldx, m->beta, m->Y, m->ldy);
 }
 
-static tess_status multiply(tess_part_plan *p, const tess_part_product *m)
+/* The messages of a part that has failed: others wait until it has taken theirs. */
+static tess_status skip(tess_part_plan *p, void *channel, tess_status status)
+{
+    const tess_comm *comm = &p->part->comm;
+    (void)comm->skip(comm->user, channel);
+    (void)comm->wait(comm->user, channel);
+    return status;
+}
+
+static tess_status multiply(tess_part_plan *p, const tess_part_product *m, tess_status status)
 {
     tess_part *part = p->part;
     tess_halo *h;
-    TESS_TRY(halo_for(p, m->k, &h));
+    TESS_TRY(halo_for(p, m->k, status, &h));
+    if (status != TESS_OK)
+        return skip(p, h->channel, status);
     double then = tess_seconds();
     move_rows(part, PACK, part->sent, part->sent_count, m->k, 1, vectors_of(m->X, m->order, m->ldx),
               h->sent);
     TESS_TRY(start(p, h->channel));
     p->times.halo += lap(&then);
-    /* A failure here must not keep the others waiting. */
-    tess_status status = multiply_own(p, m);
+    status = multiply_own(p, m); /* a failure must not keep the others waiting */
     p->times.product += lap(&then);
-    TESS_TRY(wait(p, h->channel));
+    const tess_status came = wait(p, h->channel);
     TESS_TRY(status);
+    TESS_TRY(came);
     p->times.halo += lap(&then);
     if (p->outside) {
         TESS_TRY(multiply_outside(p, h));
@@ -192,38 +205,49 @@ static tess_status multiply(tess_part_plan *p, const tess_part_product *m)
     return TESS_OK;
 }
 
-static tess_status multiply_transposed(tess_part_plan *p, const tess_part_product *m)
+/* The sums for rows of others, which are sent. */
+static tess_status multiply_outside_transposed(tess_part_plan *p, const tess_part_product *m,
+                                               tess_halo *h)
+{
+    const tess_part *part = p->part;
+    if (!p->outside)
+        return TESS_OK;
+    move_rows(part, PACK, part->boundary, part->outside->block_rows, 1, 1,
+              vectors_of(m->X, TESS_ORDER_COLUMN_MAJOR, 0), h->boundary);
+    return tess_spmv_transpose(p->outside, 1, h->boundary, 0, h->halo);
+}
+
+static tess_status multiply_transposed(tess_part_plan *p, const tess_part_product *m,
+                                       tess_status status)
 {
     tess_part *part = p->part;
-    const caller_vectors rows_x = vectors_of(m->X, TESS_ORDER_COLUMN_MAJOR, 0);
-    const caller_vectors rows_y = vectors_of(m->Y, TESS_ORDER_COLUMN_MAJOR, 0);
     tess_halo *h;
-    TESS_TRY(halo_for(p, 1, &h));
+    TESS_TRY(halo_for(p, 1, status, &h));
     double then = tess_seconds();
-    tess_status status = TESS_OK;
-    if (p->outside) {
-        move_rows(part, PACK, part->boundary, part->outside->block_rows, 1, 1, rows_x, h->boundary);
-        status = tess_spmv_transpose(p->outside, 1, h->boundary, 0, h->halo);
-    }
+    TESS_THEN(multiply_outside_transposed(p, m, h));
     p->times.product += lap(&then);
+    if (status != TESS_OK)
+        return skip(p, h->backwards, status);
     TESS_TRY(start(p, h->backwards));
     p->times.halo += lap(&then);
-    TESS_THEN(tess_spmv_transpose(p->own, m->alpha, m->X, m->beta, m->Y));
+    status = tess_spmv_transpose(p->own, m->alpha, m->X, m->beta, m->Y);
     p->times.product += lap(&then);
-    TESS_TRY(wait(p, h->backwards));
+    const tess_status came = wait(p, h->backwards);
     TESS_TRY(status);
-    move_rows(part, ADD, part->sent, part->sent_count, 1, m->alpha, rows_y, h->sent);
+    TESS_TRY(came);
+    move_rows(part, ADD, part->sent, part->sent_count, 1, m->alpha,
+              vectors_of(m->Y, TESS_ORDER_COLUMN_MAJOR, 0), h->sent);
     p->times.halo += lap(&then);
     return TESS_OK;
 }
 
 /* The first transposed product, and the first of new values, may store transposes of the blocks.
  * Where one part has no memory for that, all parts fail. */
-tess_status tess_part_multiply(tess_part_plan *p, const tess_part_product *m)
+tess_status tess_part_multiply(tess_part_plan *p, const tess_part_product *m, tess_status status)
 {
     if (!m->transpose)
-        return multiply(p, m);
-    tess_status status = multiply_transposed(p, m);
+        return multiply(p, m, status);
+    status = multiply_transposed(p, m, status);
     if (!p->transposed)
         status = tess_comm_agree(p->part->ctx, &p->part->comm, status);
     p->transposed |= status == TESS_OK;

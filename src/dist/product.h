@@ -49,7 +49,9 @@ tess_status tess_halo_channels(const tess_part *part, int k, void *sent, void *r
 tess_status tess_halo_open(tess_part *part, int k, tess_halo *halo);
 void tess_halo_close(tess_part *part, tess_halo *halo);
 
-/* Multiplies by products of the part's two matrices, and messages. */
-tess_status tess_part_multiply(tess_part_plan *p, const tess_part_product *product);
+/* Multiplies by products of the part's two matrices, and messages. `status` is that of what came
+ * before: after a failure the part only keeps the others from waiting, and returns it. */
+tess_status tess_part_multiply(tess_part_plan *p, const tess_part_product *product,
+                               tess_status status);
 
 extern const tess_backend tess_part_backend;

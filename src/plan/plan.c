@@ -261,11 +261,21 @@ tess_status tess_plan_perform(tess_plan *plan, const tess_product_call *call)
     return end_turn(plan, perform_in_turn(plan, call));
 }
 
+tess_status tess_plan_refuse(tess_plan *plan, const tess_part_product *product, bool with_dot,
+                             tess_status status)
+{
+    if (!plan->device->backend->refuse)
+        return status;
+    tess_lock(&plan->turn);
+    return end_turn(plan, plan->device->backend->refuse(plan, product, with_dot, status));
+}
+
 tess_status tess_plan_update_values(tess_plan *plan, const void *values)
 {
     if (!plan)
         return TESS_ERR_ARGUMENT;
-    if (!values && plan->matrix->blocks > 0)
+    const bool part = plan->device->backend->agree != NULL; /* looks at its values itself */
+    if (!values && plan->matrix->blocks > 0 && !part)
         return tess_fail(plan->ctx, TESS_ERR_ARGUMENT, "tess_plan_update_values: values is NULL");
     if (!plan->device->backend->update_values)
         return tess_product_missing(plan, "tess_plan_update_values");

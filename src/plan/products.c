@@ -83,8 +83,12 @@ static tess_status multiply(tess_plan *plan, const char *name, tess_operation op
         return TESS_ERR_ARGUMENT;
     const tess_matrix *A = plan->matrix;
     const bool transpose = operation != TESS_OPERATION_NONE, complex = is_complex(plan);
-    TESS_TRY(check_vectors(plan, name, x, transpose ? A->rows : A->cols, y,
-                           transpose ? A->cols : A->rows));
+    tess_status status = complex ? TESS_OK : check_real(plan, name, alpha, beta);
+    TESS_THEN(check_vectors(plan, name, x, transpose ? A->rows : A->cols, y,
+                            transpose ? A->cols : A->rows));
+    if (status != TESS_OK)
+        return tess_plan_refuse(plan, &(tess_part_product){.transpose = transpose, .k = 1}, false,
+                                status);
     if (transpose && !complex && !plan->device->backend->spmv_transpose)
         return tess_product_missing(plan, name);
     return tess_plan_perform(plan, &(tess_product_call){.run = complex     ? run_complex
@@ -128,8 +132,6 @@ tess_status tess_spmv_complex(tess_plan *plan, tess_operation operation, tess_co
                          "tess_spmv_complex: operation %d is none of TESS_OPERATION_NONE, "
                          "TESS_OPERATION_TRANSPOSE, TESS_OPERATION_CONJUGATE_TRANSPOSE",
                          (int)operation);
-    if (!is_complex(plan))
-        TESS_TRY(check_real(plan, "tess_spmv_complex", alpha, beta));
     return multiply(plan, "tess_spmv_complex", operation, alpha, x, beta, y);
 }
 
@@ -138,6 +140,18 @@ tess_status tess_spmv_complex(tess_plan *plan, tess_operation operation, tess_co
 static tess_status run_dot(tess_plan *plan, const tess_product_call *c)
 {
     return plan->device->backend->spmv_dot(plan, c->alpha, c->x, c->beta, c->y, c->w, c->dot);
+}
+
+static tess_status check_dot(tess_plan *plan, const char *call, const void *x, const void *y,
+                             const void *dot)
+{
+    TESS_TRY(check_vectors(plan, call, x, plan->matrix->cols, y, plan->matrix->rows));
+    return dot ? TESS_OK : tess_fail(plan->ctx, TESS_ERR_ARGUMENT, "%s: dot is NULL", call);
+}
+
+static tess_status refuse_dot(tess_plan *plan, tess_status status)
+{
+    return tess_plan_refuse(plan, &(tess_part_product){.k = 1}, true, status);
 }
 
 static tess_status run_complex_dot(tess_plan *plan, const tess_product_call *c)
@@ -152,9 +166,9 @@ tess_status tess_spmv_dot(tess_plan *plan, double alpha, const void *x, double b
     if (!plan)
         return TESS_ERR_ARGUMENT;
     const tess_matrix *A = plan->matrix;
-    TESS_TRY(check_vectors(plan, "tess_spmv_dot", x, A->cols, y, A->rows));
-    if (!dot)
-        return tess_fail(plan->ctx, TESS_ERR_ARGUMENT, "tess_spmv_dot: dot is NULL");
+    const tess_status status = check_dot(plan, "tess_spmv_dot", x, y, dot);
+    if (status != TESS_OK)
+        return refuse_dot(plan, status);
     if (is_complex(plan) && w)
         return tess_fail(plan->ctx, TESS_ERR_UNSUPPORTED,
                          "tess_spmv_dot: w^H y of %s vectors is complex: call "
@@ -186,13 +200,13 @@ tess_status tess_spmv_dot_complex(tess_plan *plan, tess_complex alpha, const voi
 {
     if (!plan)
         return TESS_ERR_ARGUMENT;
-    const tess_matrix *A = plan->matrix;
-    TESS_TRY(check_vectors(plan, "tess_spmv_dot_complex", x, A->cols, y, A->rows));
-    if (!dot)
-        return tess_fail(plan->ctx, TESS_ERR_ARGUMENT, "tess_spmv_dot_complex: dot is NULL");
+    tess_status status = check_dot(plan, "tess_spmv_dot_complex", x, y, dot);
+    if (!is_complex(plan))
+        TESS_THEN(check_real(plan, "tess_spmv_dot_complex", alpha, beta));
+    if (status != TESS_OK)
+        return refuse_dot(plan, status);
     if (!is_complex(plan)) {
         double real;
-        TESS_TRY(check_real(plan, "tess_spmv_dot_complex", alpha, beta));
         TESS_TRY(tess_spmv_dot(plan, alpha.re, x, beta.re, y, w, &real));
         *dot = real_factor(real);
         return TESS_OK;
@@ -248,7 +262,11 @@ static tess_status multiply_several(tess_plan *plan, const char *name, int k,
                                     int64_t ldx, tess_complex beta, void *Y, int64_t ldy)
 {
     const bool complex = is_complex(plan);
-    TESS_TRY(check_several(plan, name, k, order, X, ldx, Y, ldy));
+    tess_status status = complex ? TESS_OK : check_real(plan, name, alpha, beta);
+    TESS_THEN(check_several(plan, name, k, order, X, ldx, Y, ldy));
+    if (status != TESS_OK && k > 0)
+        return tess_plan_refuse(plan, &(tess_part_product){.k = k}, false, status);
+    TESS_TRY(status);
     if (k == 0)
         return TESS_OK;
     if (!complex && !plan->device->backend->spmm)
@@ -281,7 +299,5 @@ tess_status tess_spmm_complex(tess_plan *plan, int k, tess_block_order order, te
 {
     if (!plan)
         return TESS_ERR_ARGUMENT;
-    if (!is_complex(plan))
-        TESS_TRY(check_real(plan, "tess_spmm_complex", alpha, beta));
     return multiply_several(plan, "tess_spmm_complex", k, order, alpha, X, ldx, beta, Y, ldy);
 }

@@ -325,6 +325,19 @@ static void one_rank_has_no_inverse(const char *generator)
     tess_matrix_destroy(A);
 }
 
+/* A product without x on the last rank: no other rank waits for it, and the next one is right. */
+static void one_rank_has_no_x(tess_plan *plan, const double *x, double *y)
+{
+    const int last = rank == size - 1;
+    double dot;
+    check_agreed(tess_spmv_dot(plan, 1, last ? NULL : x, 0, y, NULL, &dot), TESS_ERR_ARGUMENT,
+                 size - 1, "spmv_dot without x");
+    const tess_status status = tess_spmv(plan, 1, last ? NULL : x, 0, y);
+    check(status == (last ? TESS_ERR_ARGUMENT : TESS_ERR_PART) || (!last && status == TESS_OK),
+          "not what the header promises", "spmv without x");
+    check(tess_spmv_dot(plan, 1, x, 0, y, NULL, &dot) == TESS_OK, "it fails", "the next product");
+}
+
 /* A NaN in one rank's b ends the solve of all. */
 static void one_rank_has_a_nan(const char *generator)
 {
@@ -343,6 +356,7 @@ static void one_rank_has_a_nan(const char *generator)
     check(tess_plan_create_part(part, device, &guess, &plan) == TESS_OK, "no plan", "a NaN");
     check(tess_solve(plan, "cg:pc=jacobi", b, x, &result) == TESS_OK, "it fails", "a NaN");
     check(result.reason == TESS_REASON_NOT_FINITE, result.text, "a NaN");
+    one_rank_has_no_x(plan, b, x);
     tess_plan_destroy(plan);
     tess_part_destroy(part);
     free(b), free(x);

@@ -11,6 +11,7 @@ static void status_codes_are_pinned(void **state)
     assert_int_equal(TESS_OK, 0);
     assert_int_equal(TESS_ERR_FORMAT, 4);
     assert_int_equal(TESS_ERR_INTERNAL, 12);
+    assert_int_equal(TESS_ERR_PART, 13);
     assert_string_equal(tess_status_name(TESS_ERR_FORMAT), "TESS_ERR_FORMAT");
     assert_string_equal(tess_status_name((tess_status)99), "TESS_ERR_?");
     assert_string_equal(tess_version(), "0.2.0");

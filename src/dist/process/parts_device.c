@@ -144,10 +144,10 @@ static tess_status run_in_turn(tess_parts *parts, tess_team_fn body, void *user)
     int failed = -1;
     take_callbacks(parts);
     tess_team_run(parts->team, body, user, status);
-    /* A part that waited for a failed one has TESS_ERR_INTERNAL; the cause is another part's. */
+    /* A part that waited for a failed one does not know the cause. */
     for (int rank = parts->count - 1; rank >= 0; rank--)
-        if (status[rank] != TESS_OK && (failed < 0 || status[rank] != TESS_ERR_INTERNAL ||
-                                        status[failed] == TESS_ERR_INTERNAL))
+        if (status[rank] != TESS_OK &&
+            (failed < 0 || status[rank] != TESS_ERR_PART || status[failed] == TESS_ERR_PART))
             failed = rank;
     if (failed < 0)
         return TESS_OK;

@@ -15,6 +15,7 @@ typedef struct post {
     _Alignas(64) tess_word word;
     const void *data;
     size_t bytes;
+    bool skipped; /* the sender has failed, and there is no message */
 } post;
 
 typedef struct member {
@@ -65,9 +66,10 @@ static unsigned value_of(tess_word *word)
 }
 
 /* The status of a part that waited for one that has failed. */
-static const tess_status gone = TESS_ERR_INTERNAL;
+static const tess_status gone = TESS_ERR_PART;
 
-static tess_status send(const member *m, int lane, int to, const void *data, size_t bytes)
+static tess_status post_message(const member *m, int lane, int to, const void *data, size_t bytes,
+                                bool skipped)
 {
     post *p = post_of(m->team, lane, m->rank, to);
     wait_while(m->team, &p->word, FULL);
@@ -75,9 +77,15 @@ static tess_status send(const member *m, int lane, int to, const void *data, siz
         return gone;
     p->data = data;
     p->bytes = bytes;
+    p->skipped = skipped;
     atomic_fetch_or_explicit(&p->word.value, FULL, memory_order_release);
     tess_wake(&p->word);
     return TESS_OK;
+}
+
+static tess_status send(const member *m, int lane, int to, const void *data, size_t bytes)
+{
+    return post_message(m, lane, to, data, bytes, false);
 }
 
 /* Fails unless sender and receiver have the same number of bytes. */
@@ -87,12 +95,18 @@ static tess_status receive(const member *m, int lane, int from, void *data, size
     wait_while(m->team, &p->word, EMPTY);
     if (!(value_of(&p->word) & FULL))
         return gone;
-    const bool equal = p->bytes == bytes;
-    if (equal && bytes > 0)
+    const bool equal = p->bytes == bytes, skipped = p->skipped;
+    if (equal && !skipped && bytes > 0)
         memcpy(data, p->data, bytes);
     atomic_fetch_and_explicit(&p->word.value, ~(unsigned)FULL, memory_order_release);
     tess_wake(&p->word);
-    return equal ? TESS_OK : TESS_ERR_INTERNAL;
+    return skipped ? gone : equal ? TESS_OK : TESS_ERR_INTERNAL;
+}
+
+static void keep_failure(tess_status status, tess_status *kept)
+{
+    if (status != TESS_OK)
+        *kept = status;
 }
 
 /* Waits until the receiver has the message, or has failed. */
@@ -127,8 +141,8 @@ static tess_status gather(void *user, const void *mine, size_t bytes, void *all)
         char *to = (char *)all + (size_t)r * bytes;
         if (r == m->rank)
             memmove(to, mine, bytes);
-        else if (receive(m, GATHERS, r, to, bytes) != TESS_OK)
-            status = gone;
+        else
+            keep_failure(receive(m, GATHERS, r, to, bytes), &status);
     }
     for (int r = 0; r < m->team->size; r++)
         if (r != m->rank)
@@ -171,6 +185,17 @@ static tess_status start(void *user, void *opened)
     return status;
 }
 
+static tess_status skip(void *user, void *opened)
+{
+    const member *m = user;
+    const channel *c = opened;
+    tess_status status = TESS_OK;
+    for (int i = 0; i < c->sends; i++)
+        if (post_message(m, CHANNELS, c->messages[i].peer, NULL, 0, true) != TESS_OK)
+            status = gone;
+    return status;
+}
+
 static tess_status wait_for(void *user, void *opened)
 {
     const member *m = user;
@@ -178,8 +203,7 @@ static tess_status wait_for(void *user, void *opened)
     tess_status status = TESS_OK;
     for (int i = 0; i < c->receives; i++) {
         const tess_message *message = &c->messages[c->sends + i];
-        if (receive(m, CHANNELS, message->peer, message->data, message->bytes) != TESS_OK)
-            status = gone;
+        keep_failure(receive(m, CHANNELS, message->peer, message->data, message->bytes), &status);
     }
     for (int i = 0; i < c->sends; i++)
         wait_sent(m, CHANNELS, c->messages[i].peer);
@@ -200,6 +224,7 @@ tess_comm tess_team_comm(tess_team *team, int rank)
                        .gather = gather,
                        .open = open_channel,
                        .start = start,
+                       .skip = skip,
                        .wait = wait_for,
                        .close = close_channel};
 }

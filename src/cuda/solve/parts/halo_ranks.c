@@ -88,7 +88,8 @@ tess_status tess_cuda_ranks_travel(tess_cuda_halo *h, void *channel, cu_stream s
     if (status == TESS_OK)
         status = TESS_CU(cuda, cuStreamSynchronize(stream));
     const double started = tess_seconds();
-    const tess_status sent = comm->start(comm->user, channel);
+    const tess_status sent =
+        status == TESS_OK ? comm->start(comm->user, channel) : comm->skip(comm->user, channel);
     const tess_status came = comm->wait(comm->user, channel);
     h->plan->times.halo += tess_seconds() - started;
     TESS_TRY(status);

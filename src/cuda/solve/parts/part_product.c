@@ -46,12 +46,13 @@ static tess_status multiply(tess_part_plan *p, const tess_part_product *m, tess_
     return tess_cuda_return_vectors(own, &back);
 }
 
-tess_status tess_cuda_part_multiply(tess_plan *plan, const tess_part_product *product)
+tess_status tess_cuda_part_multiply(tess_plan *plan, const tess_part_product *product,
+                                    tess_status status)
 {
     tess_part_plan *p = plan->state;
     const tess_cuda *cuda = tess_cuda_plan_of(p->own)->cuda;
     const tess_status entered = tess_cuda_enter(cuda);
-    tess_status status = multiply(p, product, entered);
+    status = multiply(p, product, status == TESS_OK ? entered : status);
     if (entered == TESS_OK)
         status = tess_cuda_leave_with(cuda, status);
     /* Parts of other processes fail together, as the forms of the papers do in host memory. */
