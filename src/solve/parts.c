@@ -75,25 +75,11 @@ static tess_status probe(tess_plan *plan, const void *x, const void *y, void *pr
     return plan->device->backend->dot(plan, x, product, dot);
 }
 
-/* Takes the options of `spec`, with the tolerances and the limit of iterations asked for. */
-static tess_status take_spec(tess_ctx *ctx, const char *spec, tess_solve_options *options)
-{
-    tess_solve_options chosen;
-    TESS_TRY(tess_solve_options_parse(ctx, spec, &chosen));
-    chosen.tol = options->tol;
-    chosen.atol = options->atol;
-    chosen.max = options->max;
-    *options = chosen;
-    return TESS_OK;
-}
+const char *const tess_parts_choice_for_any = "gmres:pc=ilut,restart=60";
 
-tess_status tess_parts_choose_any(tess_plan *plan, tess_solve_options *options)
+tess_status tess_parts_choose(tess_plan *plan, const char **spec)
 {
-    return take_spec(plan->ctx, "gmres:pc=ilut,restart=60", options);
-}
-
-tess_status tess_parts_choose(tess_plan *plan, tess_solve_options *options)
-{
+    TESS_TRY(plan->device->backend->agree(plan, tess_plan_host_values(plan)));
     const tess_matrix A = tess_plan_present(plan);
     const int64_t rows = A.rows;
     char *vectors = NULL;
@@ -118,8 +104,7 @@ tess_status tess_parts_choose(tess_plan *plan, tess_solve_options *options)
     const double rounding = A.type == TESS_F64 ? 1e-10 : 1e-4;
     const double difference = (xay - yax) * (xay - yax);
     const bool symmetric = difference <= rounding * rounding * squares * sums[0];
-    TESS_TRY_CLEAN(take_spec(
-        plan->ctx, symmetric && sums[1] == 0 ? "cg:pc=ic0" : "gmres:pc=ilu0,restart=60", options));
+    *spec = symmetric && sums[1] == 0 ? "cg:pc=ic0" : "gmres:pc=ilu0,restart=60";
 cleanup:
     tess_free(plan->ctx, vectors);
     return status;

@@ -136,10 +136,10 @@ tess_status tess_parts_check(tess_plan *plan, const tess_solve_options *options)
 tess_status tess_parts_set_up_pc(tess_solver *solver);
 /* Chooses the solver of auto on several parts: CG where A is symmetric with a positive diagonal,
  * GMRES otherwise. Two products with random vectors show whether A is symmetric. Collective. */
-tess_status tess_parts_choose(tess_plan *plan, tess_solve_options *options);
-/* Chooses GMRES with factors whose pivots are replaced where they cannot be inverted, for matrices
- * on which the choice of tess_parts_choose fails. */
-tess_status tess_parts_choose_any(tess_plan *plan, tess_solve_options *options);
+tess_status tess_parts_choose(tess_plan *plan, const char **spec);
+/* The spec for matrices on which that choice fails: GMRES with factors whose pivots are replaced
+ * where they cannot be inverted. */
+extern const char *const tess_parts_choice_for_any;
 
 /* ---- iterate.c ---- */
 

@@ -137,20 +137,57 @@ static tess_status prepare(tess_solver *solver)
     return solver->options.pc.ops->takes_modes ? TESS_OK : make(solver);
 }
 
-/* auto on a part: prepares the solver chosen for the matrix. Where its factors cannot be made,
- * prepares one that does not fail for its pivots. All parts see the same status. */
+/* The preconditioner, the norm of A and copies on a device follow the plan's present values. */
+static tess_status update_values(tess_solver *solver)
+{
+    solver->about[0] = '\0';
+    TESS_TRY(tess_pc_agree(solver->plan, tess_pc_update_values(solver->plan, &solver->pc)));
+    TESS_TRY(find_norm(solver));
+    if (!solver->space.ops->update_values)
+        return TESS_OK;
+    return tess_pc_agree(solver->plan, solver->space.ops->update_values(&solver->space));
+}
+
+/* auto on a part: prepares the chosen solver, with the tolerances and the limit of iterations asked
+ * for. */
+static tess_status prepare_chosen(tess_solver *solver, const char *spec)
+{
+    tess_solve_options options;
+    TESS_TRY(tess_solve_options_parse(solver->ctx, spec, &options));
+    options.tol = solver->options.tol;
+    options.atol = solver->options.atol;
+    options.max = solver->options.max;
+    if (solver->chosen)
+        tess_solver_unmake(solver);
+    solver->options = options;
+    solver->chosen = spec;
+    return prepare(solver);
+}
+
+/* auto on a part: prepares the solver chosen for the present values; one that is prepared and would
+ * be chosen again takes them. Where its factors cannot be made, prepares one that does not fail for
+ * its pivots. All parts see the same status. */
 static tess_status prepare_automatic(tess_solver *solver)
 {
-    TESS_TRY(tess_parts_choose(solver->plan, &solver->options));
+    const char *spec;
+    TESS_TRY(tess_parts_choose(solver->plan, &spec));
     const tess_kept_error kept = tess_error_keep(solver->ctx);
-    const tess_status status = prepare(solver);
+    const bool again = solver->made && strcmp(spec, solver->chosen) == 0;
+    const tess_status status = again ? update_values(solver) : prepare_chosen(solver, spec);
     if (status != TESS_ERR_MATRIX)
         return status;
     tess_log(solver->ctx, "auto: %s", tess_ctx_error(solver->ctx));
     tess_error_restore(solver->ctx, &kept);
-    tess_solver_unmake(solver);
-    TESS_TRY(tess_parts_choose_any(solver->plan, &solver->options));
-    return prepare(solver);
+    return prepare_chosen(solver, tess_parts_choice_for_any);
+}
+
+/* All parts keep a solver, or none does. */
+static tess_status update_automatic(tess_solver *solver)
+{
+    const tess_status status = tess_pc_agree(solver->plan, prepare_automatic(solver));
+    if (status != TESS_OK)
+        tess_solver_unmake(solver);
+    return status;
 }
 
 tess_status tess_solver_set_up(tess_solver *solver)
@@ -288,17 +325,6 @@ void tess_solver_pass_on(const tess_solver *solver, tess_solver *inner)
     inner->options.max = solver->options.max;
 }
 
-/* The preconditioner, the norm of A and copies on a device follow the plan's present values. */
-static tess_status update_values(tess_solver *solver)
-{
-    solver->about[0] = '\0';
-    TESS_TRY(tess_pc_agree(solver->plan, tess_pc_update_values(solver->plan, &solver->pc)));
-    TESS_TRY(find_norm(solver));
-    if (!solver->space.ops->update_values)
-        return TESS_OK;
-    return tess_pc_agree(solver->plan, solver->space.ops->update_values(&solver->space));
-}
-
 tess_status tess_solver_update(tess_solver *solver, const void *values)
 {
     if (!solver)
@@ -308,6 +334,8 @@ tess_status tess_solver_update(tess_solver *solver, const void *values)
     const int64_t updates = solver->plan->updates;
     if (solver->outer)
         TESS_TRY(solver->outer->update(solver));
+    else if (solver->chosen)
+        TESS_TRY(update_automatic(solver));
     else
         TESS_TRY(solver->made ? update_values(solver) : tess_solver_set_up(solver));
     solver->updates = updates;
@@ -319,7 +347,7 @@ tess_status tess_solver_follow(tess_solver *solver)
     TESS_TRY(tess_plan_follow(solver->plan));
     if (solver->updates == solver->plan->updates)
         return TESS_OK;
-    if (solver->outer)
+    if (solver->outer || solver->chosen)
         return tess_solver_update(solver, NULL);
     if (solver->made)
         TESS_TRY(find_norm(solver));

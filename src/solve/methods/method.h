@@ -82,8 +82,9 @@ struct tess_solver {
     char about[3072]; /* what tess_solver_describe says after a solve */
     double *history;  /* of system 0 */
     int64_t history_capacity;
-    double *first_history;          /* a copy, where systems after the first have their own */
-    int64_t updates;                /* of the plan, when the solver last took its values */
+    double *first_history; /* a copy, where systems after the first have their own */
+    int64_t updates;       /* of the plan, when the solver last took its values */
+    const char *chosen; /* auto on a part: the spec that was chosen; NULL: the caller's is used */
     const struct tess_outer *outer; /* solves by another solver: solve.h; NULL: iterates itself */
     void *outer_state;
     tess_solver *inner; /* that other solver, and the plan and matrix made for it */
