@@ -1,7 +1,9 @@
 /* Every kernel variant in the emulator, on awkward matrices, against ref: any thread order gives
  * the same bits, y is not read when beta = 0, and nothing outside the arrays is touched. */
 #include <string.h>
+#include <sys/mman.h>
 
+#include "cuda/plan/map.h"
 #include "emu/emulator.h"
 #include "product.h"
 #include "support/support.h"
@@ -34,6 +36,23 @@ static void every_variant_agrees_with_ref(void **state)
     assert_true(ran >= total / EMU_STEP);
 }
 
+static const char *run_update(const char *variant, void *values, const void *map, const void *given,
+                              int64_t count, const tess_cuda_map *m)
+{
+    tess_cuda_launch launch = {.entry = "update",
+                               .grid = {(unsigned)tess_ceil_div(count, 32 * 8), 1, 1},
+                               .block = {32, 1, 1},
+                               .slots = 9};
+    const int64_t numbers[] = {count, m->run, m->shift, m->inner_stride, m->outer_stride};
+    launch.args[0].pointer = emu_address(values);
+    launch.args[1].pointer = emu_address(map);
+    launch.args[2].pointer = emu_address(given);
+    for (int i = 0; i < 5; i++)
+        launch.args[3 + i].integer = numbers[i];
+    launch.args[8].pointer = UINT64_MAX / (uint64_t)m->run + 1;
+    return emu_launch(variant, &launch, 3);
+}
+
 /* update.cu: runs of 2^shift columns of `height` scalars, some of them padding; with run 1 any
  * order. */
 static void check_update(int which, int height, int shift, int64_t runs)
@@ -52,18 +71,8 @@ static void check_update(int which, int height, int shift, int64_t runs)
         else
             ((uint32_t *)map)[i] = (uint32_t)number;
     }
-    tess_cuda_launch launch = {.entry = "update",
-                               .grid = {(unsigned)tess_ceil_div(count, 32 * 8), 1, 1},
-                               .block = {32, 1, 1},
-                               .slots = 9};
-    const int64_t numbers[] = {count, run, shift, height, 1};
-    launch.args[0].pointer = emu_address(values);
-    launch.args[1].pointer = emu_address(map);
-    launch.args[2].pointer = emu_address(given);
-    for (int i = 0; i < 5; i++)
-        launch.args[3 + i].integer = numbers[i];
-    launch.args[8].pointer = UINT64_MAX / (uint64_t)run + 1;
-    const char *wrong = emu_launch(names[which], &launch, 3);
+    const tess_cuda_map m = {.run = run, .shift = shift, .inner_stride = height, .outer_stride = 1};
+    const char *wrong = run_update(names[which], values, map, given, count, &m);
     if (wrong)
         fail_msg("update, runs of %d: %s", run, wrong);
     for (int64_t i = 0; i < count; i++) {
@@ -85,6 +94,34 @@ static void new_values_arrive_in_runs(void **state)
         for (int shift = 0; shift < 3; shift++)
             for (int which = 0; which < 3; which++)
                 check_update(which, height, shift, 1 + 700 / (height << shift));
+}
+
+/* Four rows of 800 million scalars side by side: their scalars are further apart than 32 bits
+ * count. Of the given values only those that are asked for have memory. */
+static void new_values_of_long_rows_arrive(void **state)
+{
+    enum { ROWS = 4, COLUMNS = 2, COUNT = ROWS * COLUMNS };
+    const int64_t length = 800000000;
+    const size_t bytes = (size_t)(ROWS * length) * sizeof(double);
+    double values[COUNT], *given = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    uint64_t numbers[COUNT];
+    uint32_t map[COUNT];
+    if (given == MAP_FAILED)
+        skip();
+    for (int64_t i = 0; i < COUNT; i++) {
+        numbers[i] = (uint64_t)(i % ROWS * length + i / ROWS) + 1;
+        given[numbers[i] - 1] = (double)i;
+    }
+    const tess_cuda_map m = tess_cuda_runs_of(test_ctx(state), numbers, sizeof *numbers, COUNT, 1);
+    for (int64_t i = 0; i < COUNT / m.run; i++)
+        map[i] = (uint32_t)numbers[i * m.run];
+    const char *wrong = run_update("update_0", values, map, given, COUNT, &m);
+    if (wrong)
+        fail_msg("update, runs of %d: %s", (int)m.run, wrong);
+    for (int i = 0; i < COUNT; i++)
+        assert_true(values[i] == i);
+    munmap(given, bytes);
 }
 
 /* convert.cu: rounded to f32, and added to f64. */
@@ -123,6 +160,7 @@ int main(int argc, char **argv)
     only = argc > 1 ? argv[1] : NULL;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(new_values_arrive_in_runs),
+        cmocka_unit_test(new_values_of_long_rows_arrive),
         cmocka_unit_test(precisions_are_converted),
         cmocka_unit_test(every_variant_agrees_with_ref),
     };

@@ -74,6 +74,15 @@ static bool follows(tess_ctx *ctx, const void *numbers, size_t size, int64_t cou
     return wrong == 0;
 }
 
+/* Whether 32 bits hold the distance from a run's first source to its others, as in update.cu. Lines
+ * of long rows that lie side by side are further apart. */
+static bool reaches(const tess_cuda_map *m, int64_t height)
+{
+    const int64_t down = (height - 1) * m->outer_stride;
+    const int64_t across = (((int64_t)1 << m->shift) - 1) * m->inner_stride;
+    return llabs(down) + llabs(across) <= INT32_MAX;
+}
+
 tess_cuda_map tess_cuda_runs_of(tess_ctx *ctx, const void *numbers, size_t size, int64_t count,
                                 int64_t height)
 {
@@ -91,7 +100,7 @@ tess_cuda_map tess_cuda_runs_of(tess_ctx *ctx, const void *numbers, size_t size,
             m.inner_stride = tess_cuda_number_at(numbers, size, first + 1) - from;
         if (height > 1)
             m.outer_stride = tess_cuda_number_at(numbers, size, first + inner) - from;
-        if (follows(ctx, numbers, size, count, &m))
+        if (reaches(&m, height) && follows(ctx, numbers, size, count, &m))
             return m;
     }
     return (tess_cuda_map){.run = 1};
