@@ -167,25 +167,30 @@ DEVICE void deliver(const stream_args *a, real sum, long long row, int i, bool b
     }
 }
 
-/* The thread's row in one pass over a tile's rows, and where its blocks begin and end. Item 0 is
- * the row that came in from the tile before, the others begin in the tile: rows begin-1 .. end-1,
+/* The thread's row in one pass over a tile's rows, and where its blocks begin and end. The first row
+ * is the one that came in from the tile before, the others begin in the tile: rows begin-1 .. end-1,
  * where begin and end are tile_rows[] of the tile and the next. */
 typedef struct tile_row {
     long long first, last;
     int row, i; /* block row, or -1: none; scalar row in it */
 } tile_row;
 
-DEVICE tile_row row_of(const stream_args *a, int begin, int end, int pass)
+DEVICE tile_row fetch_row(const stream_args *a, int row, int i, int end)
 {
-    const int mine = (pass * THREADS + (int)threadIdx.x) / LANES;
-    tile_row r = {0, 0, begin - 1 + mine / BH, mine % BH};
-    if (r.row >= end)
-        r.row = -1;
+    tile_row r = {0, 0, row < end ? row : -1, i};
     if (r.row >= 0) {
         r.first = READ_ONLY(a->offsets + r.row);
         r.last = READ_ONLY(a->offsets + r.row + 1);
     }
     return r;
+}
+
+#define PLACES (THREADS / LANES)         /* scalar rows of a pass */
+#define PLACE ((int)threadIdx.x / LANES) /* the thread's among them */
+
+DEVICE tile_row first_row(const stream_args *a, int begin, int end)
+{
+    return fetch_row(a, begin - 1 + PLACE / BH, PLACE % BH, end);
 }
 
 /* Adds the partials of every row with blocks in the tile, and of empty rows that begin in it. `r`
@@ -197,10 +202,20 @@ DEVICE void add_rows(const stream_args *a, long long tile, int rows_begin, int r
     const long long start = tile * TILE, end = tile_end(a, tile);
     const long long work = (long long)(rows_end - rows_begin + 1) * (BH * LANES);
     const int lane = (int)threadIdx.x % LANES;
+    /* Additions find the rows of later passes: the number of a place would not fit 32 bits where a
+     * tile has many empty rows. */
+    int row = rows_begin - 1 + PLACE / BH, i = PLACE % BH;
     NO_UNROLL
-    for (int pass = 0; (long long)pass * THREADS < work; pass++) {
-        if (pass > 0)
-            r = row_of(a, rows_begin, rows_end, pass);
+    for (long long left = work; left > 0; left -= THREADS) {
+        if (left < work) {
+            row += PLACES / BH;
+            i += PLACES % BH;
+            if (i >= BH) {
+                i -= BH;
+                row++;
+            }
+            r = fetch_row(a, row, i, rows_end);
+        }
         const bool here = r.row >= rows_begin || (r.row >= 0 && r.last > start);
         real sum = 0;
         if (here) {
@@ -249,7 +264,7 @@ KERNEL(stream, stream_args, THREADS, LEAST_BLOCKS)
     /* tile_rows of this tile, the next and the one after. */
     int rows_at = READ_ONLY(a.tile_rows + first), rows_next = READ_ONLY(a.tile_rows + first + 1);
     int rows_after = count > 1 ? READ_ONLY(a.tile_rows + first + 2) : 0;
-    tile_row r = row_of(&a, rows_at, rows_next, 0), r_next = r;
+    tile_row r = first_row(&a, rows_at, rows_next), r_next = r;
     await(memory, 0);
     gather(&a, columns, (int)(tile_end(&a, first) - first * TILE), xs);
     keep(xs, x);
@@ -267,7 +282,7 @@ KERNEL(stream, stream_args, THREADS, LEAST_BLOCKS)
 #endif
         const int rows_far = n + 2 < count ? READ_ONLY(a.tile_rows + tile + 3) : 0;
         if (n + 1 < count) {
-            r_next = row_of(&a, rows_next, rows_after, 0);
+            r_next = first_row(&a, rows_next, rows_after);
             await(memory, n + 1);
             gather(&a, columns + ahead * TILE,
                    (int)(tile_end(&a, tile + 1) - (tile + 1) * TILE), xs);
