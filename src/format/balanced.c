@@ -41,7 +41,7 @@ tess_status tess_balanced_create(tess_ctx *ctx, const tess_matrix *A, int32_t sp
         segments += here;
         long_count += here > TESS_BALANCED_LONG;
     }
-    if (segments > INT32_MAX - 1)
+    if (segments > INT32_MAX - 4096) /* sums of a row step beyond its last segment */
         return tess_fail(ctx, TESS_ERR_OVERFLOW, "balanced: %lld segments do not fit 31 bits",
                          (long long)segments);
     tess_balanced *B;

@@ -38,7 +38,7 @@ static tess_status list_cut_rows(tess_ctx *ctx, const tess_matrix *A, tess_swept
     TESS_TRY(TESS_ALLOC(ctx, S->cut_rows, &S->cut_row));
     TESS_TRY(TESS_ALLOC(ctx, S->cut_rows + 1, &S->cut_slots));
     S->lines = A->block_rows;
-    if (all.lines > INT32_MAX - 1 - S->lines)
+    if (all.lines > INT32_MAX - 4096 - S->lines) /* sums of a row step beyond its last line */
         return tess_fail(ctx, TESS_ERR_OVERFLOW, "swept: %lld lines do not fit 31 bits",
                          (long long)(S->lines + all.lines));
     tess_cut_list(&segments, &all, S->cut_row, S->cut_slots);

@@ -32,7 +32,7 @@ static tess_status create_stream(tess_ctx *ctx, const tess_matrix *A, const char
     int64_t tile = 64;
     const tess_option table[] = {{"tile", TESS_OPTION_INT, &tile, 1, 1 << 20, NULL, 0}};
     TESS_TRY(tess_options_parse(ctx, "stream", text, table, 1));
-    if (A->block_rows > INT32_MAX - 1)
+    if (A->block_rows > TESS_CUDA_MOST)
         return tess_fail(ctx, TESS_ERR_OVERFLOW, "stream: %lld block rows do not fit 31 bits",
                          (long long)A->block_rows);
     int64_t tiles = A->blocks > 0 ? tess_ceil_div(A->blocks, tile) : 1;

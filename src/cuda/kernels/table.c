@@ -32,7 +32,8 @@ tess_status tess_cuda_takes(tess_ctx *ctx, const tess_cuda_kernel *kernel, tess_
 bool tess_cuda_fits(const tess_cuda_kernel *kernel, const tess_cuda_problem *problem,
                     const int *params)
 {
-    return (kernel->complex || !tess_is_complex(problem->type)) && kernel->fits(problem, params);
+    return (kernel->complex || !tess_is_complex(problem->type)) &&
+           problem->longest_row <= TESS_CUDA_MOST && kernel->fits(problem, params);
 }
 
 bool tess_cuda_kernel_by_fields(const tess_cuda_kernel *kernel, const tess_cuda_problem *problem)

@@ -30,6 +30,10 @@ enum {
     TESS_CUDA_SHAPES = 104   /* bytes of a list of shapes */
 };
 
+/* The most block rows, segments of rows, and blocks of a row, where a kernel counts them in 32
+ * bits: its loops step up to 4096 beyond the last one. */
+enum { TESS_CUDA_MOST = INT32_MAX - 4096 };
+
 typedef enum tess_cuda_op {
     TESS_CUDA_SPMV,     /* y = alpha A x + beta y */
     TESS_CUDA_SPMV_DOT, /* the same, and dot = w . y */
@@ -162,7 +166,7 @@ extern const int tess_cuda_kernel_count;
 /* TESS_ERR_UNSUPPORTED, with a sentence, where the kernel does not take matrices of this type. */
 tess_status tess_cuda_takes(tess_ctx *ctx, const tess_cuda_kernel *kernel, tess_type type);
 
-/* Whether the kernel takes the problem's type, and the parameters fit. */
+/* Whether the kernel takes the problem's type and rows, and the parameters fit. */
 bool tess_cuda_fits(const tess_cuda_kernel *kernel, const tess_cuda_problem *problem,
                     const int *params);
 

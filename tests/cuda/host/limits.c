@@ -86,11 +86,86 @@ static void what_no_device_takes_is_refused_before_the_driver_is_asked(void **st
     tess_device_close(device);
 }
 
+static bool guess_fits(const char *kernel, const tess_cuda_problem *problem)
+{
+    int params[TESS_CUDA_PARAMS];
+    const tess_cuda_kernel *k = tess_cuda_kernel_find(kernel);
+    k->guess(problem, params);
+    return tess_cuda_fits(k, problem, params);
+}
+
+/* Kernels count block rows, segments and the blocks of a row in 32 bits, and look beyond the last
+ * one. */
+static void what_kernels_cannot_count_is_refused(void **state)
+{
+    static const struct {
+        const char *kernel;
+        int64_t block_rows, blocks, longest_row;
+        bool fits;
+    } cases[] = {
+        {"sliced", 1000, 100000, TESS_CUDA_MOST, true},
+        {"sliced", 1000, 100000, TESS_CUDA_MOST + 1, false},
+        {"multi_row", 1000, (int64_t)4 << 30, INT32_MAX, false},
+        {"sliced", TESS_CUDA_MOST / 96 * 32, 1000, 10, true},
+        {"sliced", TESS_CUDA_MOST / 96 * 32 + 1, 1000, 10, false},
+        {"by_block", TESS_CUDA_MOST / 96 * 32 + 1, 1000, 10, true},
+        {"by_block", INT32_MAX, 1000, 10, true},
+        {"by_block", (int64_t)INT32_MAX + 1, 1000, 10, false},
+        {"by_block_balanced", TESS_CUDA_MOST - 100, 100 * 8, 20, true},
+        {"by_block_balanced", TESS_CUDA_MOST, 100 * 8, 20, false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const tess_cuda_problem problem = {.block_height = 3,
+                                           .block_width = 3,
+                                           .rows = 3 * cases[i].block_rows,
+                                           .cols = 3000,
+                                           .block_rows = cases[i].block_rows,
+                                           .blocks = cases[i].blocks,
+                                           .longest_row = cases[i].longest_row,
+                                           .arch = 90,
+                                           .multiprocessors = 132,
+                                           .shared_limit = FAKE_SHARED_OPTIN,
+                                           .vectors = 1};
+        if (guess_fits(cases[i].kernel, &problem) != cases[i].fits)
+            fail_msg("case %d, %s", (int)i, cases[i].kernel);
+    }
+    tess_cuda_layout *layout;
+    const tess_matrix rows = {.block_rows = (int64_t)TESS_CUDA_MOST + 1};
+    assert_int_equal(tess_cuda_layout_create(test_ctx(state), &rows, "stream:tile=64", &layout),
+                     TESS_ERR_OVERFLOW);
+    assert_text(state, "2147479552 block rows do not fit");
+}
+
+/* Where sliced storage cannot count the rows, a kernel is found that can. */
+static void more_rows_than_sliced_takes_have_a_kernel(void **state)
+{
+    const tess_cuda_problem problem = {.block_height = 3,
+                                       .block_width = 3,
+                                       .rows = 3000000000,
+                                       .cols = 3000000000,
+                                       .block_rows = 1000000000,
+                                       .blocks = 1000000000,
+                                       .longest_row = 1,
+                                       .arch = 90,
+                                       .multiprocessors = 132,
+                                       .shared_limit = FAKE_SHARED_OPTIN,
+                                       .vectors = 1};
+    const tess_plan_options automatic = {0};
+    const tess_cuda_kernel *kernel;
+    int params[TESS_CUDA_PARAMS];
+    ok(state,
+       tess_cuda_choose(test_ctx(state), &problem, TESS_CUDA_SPMV, &automatic, 0, &kernel, params));
+    print_message("%s\n", kernel->name);
+    assert_string_not_equal(kernel->format, "sliced");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_small_matrix_leaves_a_function_its_shared_memory),
         TEST(what_no_device_takes_is_refused_before_the_driver_is_asked),
+        TEST(what_kernels_cannot_count_is_refused),
+        TEST(more_rows_than_sliced_takes_have_a_kernel),
     };
     return cmocka_run_group_tests(tests, start, finish);
 }

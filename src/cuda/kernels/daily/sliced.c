@@ -87,7 +87,7 @@ bool tess_sliced_fits(const tess_cuda_problem *problem, const int *p)
     int real = (int)tess_type_size(problem->type), group = tess_sliced_blocks(problem, p);
     if (p[V] * real > 16 || p[THREADS] % (TESS_SLICED_ROWS * p[TPR]) != 0)
         return false;
-    if (p[C] > 1 && (int64_t)p[C] * problem->block_height > 4096)
+    if (!tess_sliced_takes_rows(problem, p[C]))
         return false;
     if (p[LAMBDA] > 0 && (p[SIGMA] == 1 || p[LAMBDA] >= problem->longest_row))
         return false;

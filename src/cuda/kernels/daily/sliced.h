@@ -3,6 +3,15 @@
 
 #include "cuda/kernels/support.h"
 
+/* Whether slices of C lines have few enough scalar rows, each and all together. Rows may become
+ * more lines where they are cut: that is seen when the layout is made. */
+static inline bool tess_sliced_takes_rows(const tess_cuda_problem *problem, int C)
+{
+    const int64_t slice = (int64_t)C * problem->block_height;
+    return (C == 1 || slice <= 4096) &&
+           tess_ceil_div(problem->block_rows, C) <= TESS_CUDA_MOST / slice;
+}
+
 /* The most scalars of a block's x that can be read at a time. */
 int tess_sliced_widest_x(const tess_cuda_problem *problem);
 

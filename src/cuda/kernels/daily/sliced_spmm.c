@@ -1,6 +1,5 @@
 /* The descriptor of SpMM on sliced storage; sliced_spmm.cu says what the macros mean. */
-#include "cuda/kernels/support.h"
-#include "format/sliced.h"
+#include "cuda/kernels/sliced.h"
 
 enum { C, SIGMA, EACH, CHUNK, THREADS, COUNT };
 
@@ -14,9 +13,8 @@ static bool fits(const tess_cuda_problem *problem, const int *p)
 {
     int real = (int)tess_type_size(problem->type);
     return problem->vectors >= 1 && problem->vectors <= TESS_CUDA_VECTORS &&
-           (p[C] == 1 || (int64_t)p[C] * problem->block_height <= 4096) &&
-           p[EACH] < 2 * problem->vectors && p[CHUNK] <= problem->block_height &&
-           p[EACH] * p[CHUNK] * real <= 256;
+           tess_sliced_takes_rows(problem, p[C]) && p[EACH] < 2 * problem->vectors &&
+           p[CHUNK] <= problem->block_height && p[EACH] * p[CHUNK] * real <= 256;
 }
 
 static void guess(const tess_cuda_problem *problem, int *p)

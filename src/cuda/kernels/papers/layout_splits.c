@@ -35,7 +35,7 @@ static tess_status measure_parts(tess_splits *S, const tess_fbcsr *F,
     next.shape = (tess_shape){.name = "csr", .height = 1, .width = 1};
     next.blocks = next.nonzeros = F->rest->blocks;
     S->part[S->count] = next;
-    if (next.block + next.blocks > INT32_MAX)
+    if (next.block + next.blocks > TESS_CUDA_MOST)
         return tess_fail(S->ctx, TESS_ERR_OVERFLOW,
                          "splits: %lld blocks and entries do not fit 31 bits",
                          (long long)(next.block + next.blocks));

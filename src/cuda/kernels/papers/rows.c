@@ -5,7 +5,7 @@ bool tess_cuda_rows_fit(const tess_cuda_problem *problem, int lambda)
     if (lambda == 0)
         return problem->block_rows <= INT32_MAX;
     return lambda < problem->longest_row &&
-           problem->block_rows + problem->blocks / lambda <= INT32_MAX;
+           problem->block_rows + problem->blocks / lambda <= TESS_CUDA_MOST;
 }
 
 int64_t tess_cuda_rows_mean(const tess_cuda_problem *problem)
