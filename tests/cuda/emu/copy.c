@@ -34,7 +34,7 @@ void barrier_init(mbarrier *barrier, unsigned arrivals)
     *barrier = (mbarrier)arrivals << 15 | arrivals;
 }
 
-static void arrive(mbarrier *barrier, int64_t bytes)
+void barrier_expect(mbarrier *barrier, unsigned bytes)
 {
     parts p = unpack(*barrier);
     if (p.arrivals == 0 || p.missing == 0 || p.missing > p.arrivals)
@@ -42,16 +42,6 @@ static void arrive(mbarrier *barrier, int64_t bytes)
     p.missing--;
     p.bytes += bytes;
     pack(barrier, p);
-}
-
-void barrier_arrive(mbarrier *barrier)
-{
-    arrive(barrier, 0);
-}
-
-void barrier_expect(mbarrier *barrier, unsigned bytes)
-{
-    arrive(barrier, bytes);
 }
 
 bool emu_wait_over(const emu_thread *thread)

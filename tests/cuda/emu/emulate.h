@@ -17,7 +17,7 @@
 
 /* What device sources use of the C library. Its headers are longer than most of them, and are left
  * out because thousands of variants are compiled. */
-double fabs(double), sqrt(double), fma(double, double, double), fmax(double, double), ceil(double);
+double fabs(double), sqrt(double), fmax(double, double);
 void *memcpy(void *, const void *, size_t);
 int memcmp(const void *, const void *, size_t);
 
@@ -27,13 +27,12 @@ typedef struct emu_dim {
 
 /* The running thread, as its own source sees it. */
 typedef struct emu_place {
-    emu_dim thread, block, block_dim, grid_dim;
+    emu_dim thread, block, grid_dim;
 } emu_place;
 extern const emu_place *emu_place_now;
 
 #define threadIdx (emu_place_now->thread)
 #define blockIdx (emu_place_now->block)
-#define blockDim (emu_place_now->block_dim)
 #define gridDim (emu_place_now->grid_dim)
 
 #define KERNEL(name, args, threads, blocks)                                  \
@@ -74,7 +73,6 @@ void *emu_dynamic_shared(void);
 typedef enum emu_warp_op {
     EMU_SYNCWARP,
     EMU_SHFL,
-    EMU_SHFL_UP,
     EMU_SHFL_DOWN,
     EMU_SHFL_XOR,
     EMU_BALLOT
@@ -102,9 +100,7 @@ uint64_t emu_warp(emu_warp_op op, int line, unsigned mask, uint64_t value, int a
 #define __syncwarp(mask) ((void)emu_warp(EMU_SYNCWARP, __LINE__, mask, 0, 0, 32))
 #define __ballot_sync(mask, predicate) emu_ballot(mask, predicate)
 #define __any_sync(mask, predicate) (emu_ballot(mask, predicate) != 0)
-#define __all_sync(mask, predicate) (emu_ballot(mask, !(predicate)) == 0)
 #define __shfl_sync(mask, value, lane, width) EMU_SHUFFLE(EMU_SHFL, mask, value, lane, width)
-#define __shfl_up_sync(mask, value, by, width) EMU_SHUFFLE(EMU_SHFL_UP, mask, value, by, width)
 #define __shfl_down_sync(mask, value, by, width) EMU_SHUFFLE(EMU_SHFL_DOWN, mask, value, by, width)
 #define __shfl_xor_sync(mask, value, by, width) EMU_SHUFFLE(EMU_SHFL_XOR, mask, value, by, width)
 
@@ -132,13 +128,9 @@ void *emu_remote(const void *pointer, unsigned rank, int line);
         emu_old_;                                     \
     })
 
-#define __popc(x) __builtin_popcount(x)
 #define __ffs(x) __builtin_ffs((int)(x))
 #define __umul64hi(x, y) ((unsigned long long)((unsigned __int128)(x) * (y) >> 64))
-#define __clz(x) ((x) == 0 ? 32 : __builtin_clz((unsigned)(x)))
 #define __threadfence() ((void)0)
-#define __threadfence_block() ((void)0)
-#define __fma_rn(a, b, c) fma(a, b, c)
 #define __dmul_rn(a, b) ((a) * (b))
 #define __dadd_rn(a, b) ((a) + (b))
 
@@ -231,7 +223,6 @@ DEVICE unsigned long long nanoseconds(void)
 typedef unsigned long long mbarrier;
 
 void barrier_init(mbarrier *barrier, unsigned arrivals);
-void barrier_arrive(mbarrier *barrier);
 void barrier_expect(mbarrier *barrier, unsigned bytes);
 void barrier_wait(mbarrier *barrier, unsigned phase);
 void bulk_copy(void *to, const void *from, unsigned bytes, mbarrier *barrier, policy p);

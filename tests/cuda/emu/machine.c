@@ -147,7 +147,6 @@ static void start_block(emu_block *block, uint64_t index)
     emu_place place = {{0, 0, 0},
                        {(unsigned)(index % g[0]), (unsigned)(index / g[0] % g[1]),
                         (unsigned)(index / g[0] / g[1])},
-                       {b[0], b[1], b[2]},
                        {g[0], g[1], g[2]}};
     block->done = block->at_barrier = 0;
     memset(block->at_warp, 0, sizeof block->at_warp);

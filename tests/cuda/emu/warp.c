@@ -54,8 +54,6 @@ static unsigned source_lane(const emu_thread *thread, unsigned lane)
     int from = own;
     if (thread->op == EMU_SHFL)
         from = thread->argument & (width - 1);
-    else if (thread->op == EMU_SHFL_UP)
-        from = own - thread->argument;
     else if (thread->op == EMU_SHFL_DOWN)
         from = own + thread->argument;
     else if (thread->op == EMU_SHFL_XOR)
