@@ -10,17 +10,18 @@ static tess_status need_transposed(tess_cuda_plan *p)
     return tess_matrix_transpose(p->cuda->ctx, &p->matrix, &p->transposed);
 }
 
-/* Writes a new A^T over the old one: residents keep its address. */
+/* Writes a new A^T over one that has old values: residents keep its address. */
 static tess_status update_transposed(tess_cuda_plan *p)
 {
     tess_matrix *fresh;
-    if (!p->transposed)
+    if (!p->transposed_old)
         return TESS_OK;
     TESS_TRY(tess_matrix_transpose(p->cuda->ctx, &p->matrix, &fresh));
     tess_matrix old = *p->transposed;
     *p->transposed = *fresh;
     *fresh = old;
     tess_matrix_destroy(fresh);
+    p->transposed_old = false;
     return TESS_OK;
 }
 
@@ -38,10 +39,9 @@ static tess_status need_resident(tess_cuda_plan *p, bool transposed, const char 
             return TESS_OK;
         }
     }
-    if (p->device_values) {
-        TESS_TRY(tess_cuda_bring_values(p));
+    TESS_TRY(tess_cuda_bring_values(p));
+    if (transposed)
         TESS_TRY(update_transposed(p));
-    }
     tess_cuda_resident *resident;
     TESS_TRY(tess_cuda_resident_create(p->cuda, A, layout_name, &resident));
     resident->next = *list;
@@ -172,7 +172,7 @@ static tess_status add_first_accepted(tess_cuda_plan *p, tess_cuda_op op, tess_o
         TESS_TRY(status);
         int before = p->cuda->refused;
         status = add_variant(p, kernel, params, operation, problem, out);
-        if (p->cuda->refused == before || options->kernel)
+        if (status == TESS_OK || p->cuda->refused == before || options->kernel)
             return status;
     }
 }
@@ -363,10 +363,11 @@ static tess_status update_values(tess_cuda_plan *p, const void *values)
     bool done;
     p->device_values = NULL;
     p->matrix.values = (void *)(uintptr_t)values; /* the plan never writes to them */
-    TESS_TRY(update_transposed(p));
+    p->transposed_old = p->transposed != NULL;
     TESS_TRY(tess_cuda_update_from_host(p, values, &done));
     if (done)
         return TESS_OK;
+    TESS_TRY(update_transposed(p));
     for (tess_cuda_resident *r = p->residents; r; r = r->next)
         TESS_TRY(tess_cuda_resident_update(p->cuda, r, p->stream));
     return TESS_CU(p->cuda, cuStreamSynchronize(p->stream));

@@ -23,6 +23,7 @@ typedef struct tess_cuda_plan {
     tess_matrix matrix;        /* A with the newest values that the host has */
     bool shares;               /* its residents of A are in cuda->shared, for other plans too */
     tess_matrix *transposed;   /* once asked for */
+    bool transposed_old;       /* it has not the values of `matrix`, which are newer */
     const void *device_values; /* newest values, in device memory only; NULL: matrix has them */
     void *values;              /* a copy of device_values on the host, once needed */
     const tess_cuda_kernel *kernel; /* chosen; its product may be SpMV or SpMM */

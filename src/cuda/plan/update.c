@@ -243,6 +243,7 @@ tess_status tess_cuda_bring_values(tess_cuda_plan *p)
     TESS_TRY(tess_cuda_download(cuda, p->values, tess_cuda_address(p->device_values),
                                 (size_t)stored * size, p->stream));
     p->matrix.values = p->values;
+    p->transposed_old = p->transposed != NULL;
     p->device_values = NULL;
     return TESS_OK;
 }

@@ -283,6 +283,40 @@ static void values_that_did_not_arrive_can_be_sent_again(void **state)
     tess_device_close(device);
 }
 
+/* The device has no room for A^T, so that only the host has it. Then the device gets new values,
+ * the host asks for them, and A^T is wanted again. */
+static void a_transpose_that_had_no_room_gets_new_values(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    tess_device *device = open_device(state);
+    tess_matrix *A = test_matrix(ctx, TEST_DENSE_ROW, 60, 3, 3, TESS_F64, 9), *T;
+    tess_matrix *B = test_matrix(ctx, TEST_DENSE_ROW, 60, 3, 3, TESS_F64, 9);
+    const size_t bytes = (size_t)tess_matrix_stored(B) * sizeof(double);
+    double *x = test_vector(A->cols, A->type, 1), *y = test_vector(A->rows, A->type, 1);
+    void *there;
+    for (int64_t i = 0; i < tess_matrix_stored(B); i++)
+        ((double *)B->values)[i] = tess_random_unit(77, (uint64_t)i);
+    ok(state, tess_matrix_transpose(ctx, B, &T));
+    ok(state, tess_device_alloc(device, bytes, &there));
+    ok(state, tess_device_copy_to(device, there, B->values, bytes));
+    tess_plan *plan = make_plan(state, A, device, &(tess_plan_options){.kernel = "sliced"});
+    ok(state, tess_spmv(plan, 1, x, 0, y));
+    fake->memory_limit = fake->memory_used + (int64_t)bytes / 2;
+    assert_int_equal(tess_spmv_transpose(plan, 1, x, 0, y), TESS_ERR_MEMORY);
+    fake->memory_limit = INT64_MAX;
+    ok(state, tess_plan_update_values(plan, there));
+    ok(state, device->backend->host_values(plan));
+    ok(state, tess_spmv_transpose(plan, 1, x, 0, y));
+    test_check_spmv("A^T with new values", T, 1, x, 0, NULL, y);
+    tess_plan_destroy(plan);
+    tess_device_free(device, there);
+    free(x), free(y);
+    tess_matrix_destroy(A);
+    tess_matrix_destroy(B);
+    tess_matrix_destroy(T);
+    tess_device_close(device);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -291,6 +325,7 @@ int main(void)
         TEST(out_of_device_memory_says_how_much),
         TEST(host_allocation_failures_leak_nothing),
         TEST(values_that_did_not_arrive_can_be_sent_again),
+        TEST(a_transpose_that_had_no_room_gets_new_values),
         TEST(wrong_fresh_kernel_is_refused_and_not_cached),
         TEST(compiler_errors_carry_the_log),
         TEST(jit_modes_off_load_on),
