@@ -78,7 +78,7 @@ CALL cuMemAlloc_v2(cu_pointer *pointer, size_t bytes)
 CALL cuMemFree_v2(cu_pointer pointer)
 {
     LOCKED();
-    const int at = find(pointer, 0);
+    const int at = find(pointer, 1); /* another allocation may end where it begins */
     REFUSE_IF(at < 0 || (cu_pointer)(uintptr_t)blocks[at].start != pointer, CU_ERROR_INVALID_VALUE);
     fake_state.memory_used -= (int64_t)blocks[at].bytes;
     fake_state.alive--;
