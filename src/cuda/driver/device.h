@@ -41,12 +41,12 @@ typedef struct tess_cuda {
     size_t l2_bytes, memory_bytes;
     double memory_speed; /* bytes per second by the memory's clock and bus; 0: not known */
     struct tess_cuda_resident *shared; /* layouts of plans that share them (cuda/plan) */
-    int refused;                       /* fresh kernels that gave wrong results on a probe */
+    int refused; /* fresh kernels that gave wrong results on a probe; atomic */
     tess_cuda_helper_code *helpers;
     tess_word loading;            /* `jit` and `helpers` are one thread's at a time */
     volatile unsigned *gate_flag; /* gate.c, pinned: the last gate that was opened */
     unsigned gates;               /* shut so far */
-    bool waited;                  /* the next launch follows a wait for an event */
+    bool waited;                  /* the next launch follows a wait for an event; atomic */
 
     /* Copies: the next chunk is copied into one pinned buffer while the others travel. */
     void *stage[TESS_CUDA_STAGES];

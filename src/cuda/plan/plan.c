@@ -170,9 +170,10 @@ static tess_status add_first_accepted(tess_cuda_plan *p, tess_cuda_op op, tess_o
         if (status != TESS_OK && skip > 0)
             return tess_fail(p->cuda->ctx, TESS_ERR_DEVICE, "%s", refused.text);
         TESS_TRY(status);
-        int before = p->cuda->refused;
+        const int before = __atomic_load_n(&p->cuda->refused, __ATOMIC_RELAXED);
         status = add_variant(p, kernel, params, operation, problem, out);
-        if (status == TESS_OK || p->cuda->refused == before || options->kernel)
+        const int after = __atomic_load_n(&p->cuda->refused, __ATOMIC_RELAXED);
+        if (status == TESS_OK || after == before || options->kernel)
             return status;
     }
 }

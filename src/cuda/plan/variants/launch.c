@@ -79,8 +79,8 @@ tess_status tess_cuda_launch_one(tess_cuda *cuda, cu_function function, tess_cud
         attributes[count++] = cluster_of(l);
     /* The launch may start while the one before it ends. Such launches can be captured since CUDA
      * 12.3. A launch that also waits for other streams starts when all of their work is done. */
-    const bool overlaps = l->overlaps && !cuda->waited;
-    cuda->waited = false;
+    const bool waited = __atomic_exchange_n(&cuda->waited, false, __ATOMIC_RELAXED);
+    const bool overlaps = l->overlaps && !waited;
     if (overlaps && cuda->sm >= 90 && cuda->version >= 12030)
         attributes[count++] = (cu_launch_attribute){.id = CU_LAUNCH_PROGRAMMATIC_SERIALIZATION,
                                                     .value = {.number = 1}};

@@ -157,7 +157,7 @@ static tess_status wrong(tess_cuda *cuda, const tess_cuda_variant *variant, cons
               "refused",
               cuda->name, variant->kernel->name, params, what, (long long)at, texts[0], texts[1]);
     tess_log(cuda->ctx, "%s", cuda->ctx->error);
-    cuda->refused++;
+    __atomic_fetch_add(&cuda->refused, 1, __ATOMIC_RELAXED);
     return TESS_ERR_DEVICE;
 }
 

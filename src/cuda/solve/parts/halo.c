@@ -33,7 +33,7 @@ tess_status tess_cuda_halo_record(const tess_cuda_halo *h, cu_event event, cu_st
 
 tess_status tess_cuda_halo_wait(const tess_cuda_halo *h, cu_stream stream, cu_event event)
 {
-    h->mine.cuda->waited = true;
+    __atomic_store_n(&h->mine.cuda->waited, true, __ATOMIC_RELAXED);
     return TESS_CU(h->mine.cuda, cuStreamWaitEvent(stream, event, 0));
 }
 
