@@ -29,13 +29,44 @@ static double *make_modes(const tess_matrix *A, int32_t k, uint64_t seed)
     return modes;
 }
 
-static bench make(tess_ctx *ctx, tess_matrix *A, int32_t k, double threshold, uint64_t seed)
+/* Makes chains of 2 to 5 nodes that are not connected with each other, with couplings of five
+ * sizes. The rows of each chain add up to 0. */
+static tess_matrix *make_chains(tess_ctx *ctx, int32_t b)
+{
+    enum { CHAINS = 12, LONGEST = 5, MOST = 3 * CHAINS * LONGEST * 16 };
+    int64_t rows[MOST], cols[MOST], count = 0, first = 0;
+    double values[MOST];
+    for (int chain = 0; chain < CHAINS; chain++) {
+        const int length = 2 + chain % (LONGEST - 1);
+        for (int i = 0; i + 1 < length; i++)
+            for (int64_t c = 0; c < 4 * b; c++) {
+                const int64_t from = i + c / b % 2, to = i + c / b / 2;
+                rows[count] = (first + from) * b + c % b;
+                cols[count] = (first + to) * b + c % b;
+                values[count++] = (from == to ? 1 : -1) * (0.1 + 1.3 * ((chain + 3 * i) % 5));
+            }
+        first += length;
+    }
+    return problem_from_entries(ctx, first * b, count, rows, cols, TESS_F64, values, b, TESS_F64);
+}
+
+/* Modes that make_chains' matrix maps to 0: scalars that are the same on all nodes. */
+static double *make_constants(const tess_matrix *A, int32_t k, uint64_t seed)
+{
+    const int64_t length = A->block_rows * A->block_height;
+    double *modes = test_vector(length * k, TESS_F64, seed);
+    for (int64_t i = 0; i < length * k; i++)
+        modes[i] = modes[i / length * length + i % length % A->block_height];
+    return modes;
+}
+
+static bench make(tess_ctx *ctx, tess_matrix *A, double *modes, int32_t k, double threshold)
 {
     const int32_t b = A->block_height;
     bench s = {0};
     tess_amg_level *level = &s.level;
     level->A = A;
-    level->modes = make_modes(level->A, k, seed);
+    level->modes = modes;
     level->modes_length = level->A->block_rows * b;
     level->largest = 1.7;
     test_ok(ctx, tess_amg_invert_diagonal(ctx, level));
@@ -144,7 +175,7 @@ static numbers compute(const test_coarsen_shape *shape, const bench *s, uint64_t
     launch(shape, "fine", &l, seed + 3);
     tess_coarsen_multiply(&R, &AP, &C, &l);
     launch(shape, "cross", &l, seed + 4);
-    tess_coarsen_revive(&C, emu_address(level->dead), &l);
+    tess_coarsen_revive(&C, emu_address(level->dead), &R, &Q, &A, &l);
     launch(shape, "cross", &l, seed + 5);
     return n;
 }
@@ -154,13 +185,31 @@ static void release(numbers *n)
     free(n->F), free(n->P), free(n->AP), free(n->R), free(n->coarse);
 }
 
-/* The numbers of cases with weak blocks, with dead rows and with long rows: none may be 0. */
-static int filtered, dead, lengthy;
+/* The numbers of cases with weak blocks, with dead rows, with rows of rounding errors and with long
+ * rows: none may be 0. */
+static int filtered, dead, rounding, lengthy;
 
-static void check(tess_ctx *ctx, const test_coarsen_shape *shape, tess_matrix *A, double threshold,
-                  uint64_t seed)
+/* Counts the rows of the coarse matrix that are alone in a block of their own and not dead, and
+ * whose diagonal is that of rounding errors. */
+static int count_rounding(const bench *s)
 {
-    bench s = make(ctx, A, shape->modes, threshold, seed);
+    const tess_matrix *C = s->coarse;
+    int count = 0;
+    for (int64_t row = 0; row < C->block_rows; row++)
+        for (int32_t j = 0; j < C->block_height; j++)
+            count +=
+                C->row_offsets[row + 1] - C->row_offsets[row] == 1 &&
+                !s->level.dead[row * C->block_height + j] &&
+                fabs(((const double *)
+                          C->values)[(C->row_offsets[row] * C->block_height + j) * C->block_height +
+                                     j]) < 1e-12;
+    return count;
+}
+
+static void check(tess_ctx *ctx, const test_coarsen_shape *shape, tess_matrix *A, double *modes,
+                  double threshold, uint64_t seed)
+{
+    bench s = make(ctx, A, modes, shape->modes, threshold);
     const size_t most = (size_t)tess_matrix_stored(s.coarse) * sizeof(double);
     numbers all = compute(shape, &s, seed), again = compute(shape, &s, seed + 99);
     tess_amg_level *level = &s.level;
@@ -172,6 +221,7 @@ static void check(tess_ctx *ctx, const test_coarsen_shape *shape, tess_matrix *A
     test_ok(ctx, tess_multiply_values(ctx, level->A, level->P, level->AP));
     tess_amg_restrict_values(ctx, level);
     test_ok(ctx, tess_multiply_values(ctx, level->R, level->AP, s.coarse));
+    rounding += count_rounding(&s);
     tess_amg_revive(ctx, level, s.coarse);
     if (level->filtered)
         compare(shape, "A without weak blocks", level->filtered, all.F);
@@ -193,16 +243,22 @@ static void levels_are_those_of_the_host(void **state)
         char name[64];
         snprintf(name, sizeof name, "coarsen_%d_%d_fine", (int)test_coarsen[i].block,
                  (int)test_coarsen[i].modes);
-        for (uint64_t seed = 1; seed <= 3 && emu_has(name); seed++)
-            check(ctx, &test_coarsen[i],
-                  problem_matrix(ctx, 5 + tess_random_below(seed, (uint64_t)i, 25),
-                                 test_coarsen[i].block, true, TESS_F64, seed),
-                  seed == 2 ? 0.9 : 0, seed);
+        if (!emu_has(name))
+            continue;
+        tess_matrix *A;
+        const int32_t b = test_coarsen[i].block, k = test_coarsen[i].modes;
+        for (uint64_t seed = 1; seed <= 3; seed++) {
+            A = problem_matrix(ctx, 5 + tess_random_below(seed, (uint64_t)i, 25), b, true, TESS_F64,
+                               seed);
+            check(ctx, &test_coarsen[i], A, make_modes(A, k, seed), seed == 2 ? 0.9 : 0, seed);
+        }
+        A = make_chains(ctx, b);
+        check(ctx, &test_coarsen[i], A, make_constants(A, k, 5), 0, 5);
     }
     tess_matrix *A;
     test_ok(ctx, tess_matrix_generate(ctx, "elasticity:n=9", &A, NULL));
-    check(ctx, &test_coarsen[0], A, 0, 4);
-    assert_true(filtered > 0 && dead > 0 && lengthy > 0);
+    check(ctx, &test_coarsen[0], A, make_modes(A, test_coarsen[0].modes, 4), 0, 4);
+    assert_true(filtered > 0 && dead > 0 && rounding > 0 && lengthy > 0);
 }
 
 int main(void)

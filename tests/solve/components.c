@@ -47,7 +47,7 @@ static void chains_that_become_one_row_each_are_solved(void **state)
     tess_ctx *ctx = test_ctx(state);
     for (int k = 0; k < 3; k++) {
         tess_matrix *A = make_chains(ctx, longest[k]);
-        tess_device *device = test_device(ctx, "cpu:2");
+        tess_device *device = problem_device(ctx, "cpu:2");
         const tess_plan_options quick = {.effort = TESS_EFFORT_ESTIMATE};
         tess_plan *plan;
         double *b = problem_zeros(A->rows), *x = test_vector(A->rows, TESS_F64, 3);

@@ -212,9 +212,8 @@ static tess_status run(tess_coarsen_level *s, const tess_amg_level *level)
     TESS_TRY(log_time(s, "R = P'", &since));
     TESS_TRY(multiply(s, CROSS, COARSEN_R, COARSEN_AP, COARSEN_COARSE));
     TESS_TRY(log_time(s, "R A P", &since));
-    if (!s->any_dead)
-        return TESS_OK;
-    tess_coarsen_revive(&s->matrix[COARSEN_COARSE], s->dead, &l);
+    tess_coarsen_revive(&s->matrix[COARSEN_COARSE], s->dead, &s->matrix[COARSEN_R],
+                        &s->matrix[COARSEN_Q], &s->matrix[COARSEN_A], &l);
     return launch(s, CROSS, REVIVE, &l);
 }
 

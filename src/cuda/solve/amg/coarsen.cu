@@ -285,15 +285,52 @@ KERNEL(turn, turn_args, FLAT, 1)
     a.r[t] = a.p[a.from[t / SIZE] * SIZE + at % WIDTH * HEIGHT + at / WIDTH];
 }
 
-/* Gives dead rows of the coarse matrix a diagonal: the largest of their block, or 1. One thread per
- * block row; blocks are WIDTH x WIDTH. */
+/* Gives rows of the coarse matrix that are 0 but for rounding a diagonal, as tess_amg_revive does.
+ * One thread per block row; blocks are WIDTH x WIDTH, those of A INNER x INNER, those of Q
+ * INNER x WIDTH. */
 typedef struct revive_args {
     const long long *offsets;
     const int *columns;
     real *values;
     const unsigned char *dead;
+    const long long *r_offsets; /* R's rows have the block rows of their groups, and others */
+    const int *r_columns;
+    const long long *q_offsets;
+    const int *q_columns;
+    const real *q;
+    const long long *a_offsets;
+    const int *a_columns;
+    const real *a;
     long long rows;
 } revive_args;
+
+/* The sum of |A_ii| q_i^2 for mode j of a group. */
+DEVICE real size_of_mode(const revive_args *a, long long group, int j)
+{
+    real size = 0;
+    for (long long m = a->r_offsets[group]; m < a->r_offsets[group + 1]; m++) {
+        const int row = a->r_columns[m];
+        const long long own = a->q_offsets[row], first = a->a_offsets[row];
+        const int count = (int)(a->a_offsets[row + 1] - first);
+        if (a->q_offsets[row + 1] == own || a->q_columns[own] != group || count == 0)
+            continue;
+        const long long at = first + find_column(a->a_columns + first, count, row);
+        const real *q = a->q + own * (INNER * WIDTH) + j * INNER;
+        const real *block = a->a + at * (INNER * INNER);
+        for (int i = 0; i < INNER && a->a_columns[at] == row; i++)
+            size += fabs(block[i * (INNER + 1)]) * q[i] * q[i];
+    }
+    return size;
+}
+
+/* Whether row j of a block is made of rounding errors of numbers of this size. */
+DEVICE int is_rounding(const real *block, int j, real size)
+{
+    real largest = 0;
+    for (int c = 0; c < WIDTH; c++)
+        largest = fmax(largest, fabs(block[c * WIDTH + j]));
+    return largest <= 64 * 2.220446049250313e-16 * size;
+}
 
 KERNEL(revive, revive_args, FLAT, 1)
 {
@@ -301,14 +338,21 @@ KERNEL(revive, revive_args, FLAT, 1)
     if (row >= a.rows)
         return;
     const long long first = a.offsets[row];
-    const int count = (int)(a.offsets[row + 1] - first);
+    const int count = (int)(a.offsets[row + 1] - first), alone = count == 1;
     const long long at = first + (count > 0 ? find_column(a.columns + first, count, (int)row) : 0);
     if (count == 0 || a.columns[at] != row)
         return;
-    real *block = a.values + at * (WIDTH * WIDTH), most = 0;
-    for (int i = 0; i < WIDTH; i++)
-        most = fmax(most, fabs(block[i * (WIDTH + 1)]));
-    for (int i = 0; i < WIDTH; i++)
-        if (a.dead[row * WIDTH + i])
-            block[i * (WIDTH + 1)] = most > 0 ? most : 1;
+    real *block = a.values + at * (WIDTH * WIDTH), most = 0, size = 0;
+    unsigned gone = 0; /* a bit per mode, of which there are at most 32 */
+    for (int j = 0; j < WIDTH; j++) {
+        const real own = alone ? size_of_mode(&a, row, j) : 0;
+        if (a.dead[row * WIDTH + j] || (alone && is_rounding(block, j, own)))
+            gone |= 1u << j;
+        else
+            most = fmax(most, fabs(block[j * (WIDTH + 1)]));
+        size = fmax(size, own);
+    }
+    for (int j = 0; j < WIDTH; j++)
+        if (gone >> j & 1)
+            block[j * (WIDTH + 1)] = most > 0 ? most : size > 0 ? size : 1;
 }

@@ -30,8 +30,11 @@ void tess_coarsen_smooth(const tess_coarsen_matrix *P, const tess_coarsen_matrix
 /* R = P': block `from[i]` of P transposed is block i of R. */
 void tess_coarsen_turn(const tess_coarsen_matrix *P, uint64_t from, uint64_t values,
                        tess_cuda_launch *launch);
-/* Gives dead rows of the coarse matrix A a diagonal (tess_amg_revive). */
-void tess_coarsen_revive(const tess_coarsen_matrix *A, uint64_t dead, tess_cuda_launch *launch);
+/* Gives rows of the coarse matrix R A P that are 0 but for rounding a diagonal (tess_amg_revive).
+ */
+void tess_coarsen_revive(const tess_coarsen_matrix *coarse, uint64_t dead,
+                         const tess_coarsen_matrix *R, const tess_coarsen_matrix *Q,
+                         const tess_coarsen_matrix *A, tess_cuda_launch *launch);
 /* Inverts the diagonal blocks. `rows`: scalar rows without padding; `work`: as many scalars as
  * `inverse`; `singular`: a count of 32 bits. */
 void tess_coarsen_invert(const tess_coarsen_matrix *A, int64_t rows, uint64_t work,

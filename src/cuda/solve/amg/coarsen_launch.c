@@ -59,11 +59,15 @@ void tess_coarsen_turn(const tess_coarsen_matrix *P, uint64_t from, uint64_t val
     TESS_CUDA_INTEGERS(launch, P->blocks);
 }
 
-void tess_coarsen_revive(const tess_coarsen_matrix *A, uint64_t dead, tess_cuda_launch *launch)
+void tess_coarsen_revive(const tess_coarsen_matrix *coarse, uint64_t dead,
+                         const tess_coarsen_matrix *R, const tess_coarsen_matrix *Q,
+                         const tess_coarsen_matrix *A, tess_cuda_launch *launch)
 {
-    tess_cuda_launch_start(launch, "revive", tess_ceil_div(A->block_rows, FLAT), FLAT);
-    TESS_CUDA_POINTERS(launch, A->offsets, A->columns, A->values, dead);
-    TESS_CUDA_INTEGERS(launch, A->block_rows);
+    tess_cuda_launch_start(launch, "revive", tess_ceil_div(coarse->block_rows, FLAT), FLAT);
+    TESS_CUDA_POINTERS(launch, coarse->offsets, coarse->columns, coarse->values, dead, R->offsets,
+                       R->columns, Q->offsets, Q->columns, Q->values, A->offsets, A->columns,
+                       A->values);
+    TESS_CUDA_INTEGERS(launch, coarse->block_rows);
 }
 
 void tess_coarsen_invert(const tess_coarsen_matrix *A, int64_t rows, uint64_t work,

@@ -31,7 +31,7 @@ typedef struct tess_coarsen_level {
     cu_pointer modes;     /* of the next level */
     cu_pointer bottom;    /* the coarse matrix's inverse; 0: there is none */
     const struct tess_coarsen_level *above; /* the level before; NULL: this is the finest */
-    bool any_dead, filtered;
+    bool filtered;
     bool has_values;           /* A's present values; the next `start` uses them up */
     cu_module module[MODULES]; /* NULL where the functions are another level's */
     cu_function function[MODULES][ENTRIES];

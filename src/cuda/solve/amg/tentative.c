@@ -8,29 +8,22 @@ void tess_tentative_launch(const tess_coarsen_matrix *Q, const tess_tentative_ar
     tess_cuda_launch_start(launch, "tentative", tess_ceil_div(arrays->groups, GROUPS),
                            TESS_TENTATIVE_THREADS);
     TESS_CUDA_POINTERS(launch, arrays->offsets, arrays->members, Q->offsets, Q->values,
-                       arrays->given, arrays->coordinates, arrays->coarse, arrays->dead,
-                       arrays->dead_count);
+                       arrays->given, arrays->coordinates, arrays->coarse, arrays->dead);
     TESS_CUDA_INTEGERS(launch, arrays->groups, Q->height, Q->width, arrays->length);
     TESS_CUDA_NUMBERS(launch, centre[0], centre[1], centre[2]);
 }
 
-/* What only this operation needs: the finest level's given modes or coordinates, and a count. */
-typedef struct brought {
-    cu_pointer modes, dead_count;
-} brought;
-
-static tess_status bring(tess_cuda *cuda, const tess_mode_source *source, brought *to)
+/* Brings the finest level's given modes or coordinates, which only this operation needs. */
+static tess_status bring(tess_cuda *cuda, const tess_mode_source *source, cu_pointer *to)
 {
     const double *modes = !source ? NULL : source->given ? source->given : source->coordinates;
     const int64_t count = !modes          ? 0
                           : source->given ? source->count * source->rows
                                           : source->block * source->nodes;
-    TESS_TRY(tess_coarsen_put_array(cuda, modes, count, sizeof *modes, &to->modes));
-    TESS_TRY(tess_coarsen_put_array(cuda, NULL, 1, sizeof(uint32_t), &to->dead_count));
-    return TESS_CU(cuda, cuMemsetD8Async(to->dead_count, 0, sizeof(uint32_t), cuda->stream));
+    return tess_coarsen_put_array(cuda, modes, count, sizeof *modes, to);
 }
 
-static tess_status run(tess_coarsen_level *s, const tess_mode_source *source, const brought *b,
+static tess_status run(tess_coarsen_level *s, const tess_mode_source *source, cu_pointer brought,
                        int64_t groups)
 {
     static const double nowhere[3] = {0};
@@ -39,12 +32,11 @@ static tess_status run(tess_coarsen_level *s, const tess_mode_source *source, co
         .offsets = s->groups[0],
         .members = s->groups[1],
         .given = s->above        ? s->above->modes
-                 : source->given ? b->modes
+                 : source->given ? brought
                                  : 0,
-        .coordinates = !s->above && source->coordinates ? b->modes : 0,
+        .coordinates = !s->above && source->coordinates ? brought : 0,
         .coarse = s->modes,
         .dead = s->dead,
-        .dead_count = b->dead_count,
         .groups = groups,
         .length = s->above ? Q->block_rows * Q->height : source->rows};
     tess_cuda_launch l;
@@ -75,23 +67,20 @@ static tess_status make(tess_coarsen_level *s, const tess_mode_source *source,
     tess_cuda *cuda = s->cuda;
     const tess_aggregates *groups = &level->aggregates;
     const int64_t k = level->tentative->block_width;
-    brought b = {0};
-    uint32_t dead = 0;
+    cu_pointer brought = 0;
     tess_status status;
     TESS_TRY(need_groups(s, level));
     TESS_TRY(tess_coarsen_put_values(s, COARSEN_Q));
     TESS_TRY(tess_coarsen_put_array(cuda, NULL, groups->count * k * k, sizeof(double), &s->modes));
     TESS_TRY(tess_coarsen_put_array(cuda, NULL, groups->count * k, 1, &s->dead));
-    TESS_TRY_CLEAN(bring(cuda, s->above ? NULL : source, &b));
-    TESS_TRY_CLEAN(run(s, source, &b, groups->count));
-    TESS_TRY_CLEAN(tess_cuda_download(cuda, &dead, b.dead_count, sizeof dead, cuda->stream));
-    s->any_dead = dead > 0;
+    TESS_TRY_CLEAN(bring(cuda, s->above ? NULL : source, &brought));
+    TESS_TRY_CLEAN(run(s, source, brought, groups->count));
+    TESS_TRY_CLEAN(TESS_CU(cuda, cuStreamSynchronize(cuda->stream)));
 cleanup:
     tess_cuda_free(cuda, s->groups[0]);
     tess_cuda_free(cuda, s->groups[1]);
     s->groups[0] = s->groups[1] = 0;
-    tess_cuda_free(cuda, b.modes);
-    tess_cuda_free(cuda, b.dead_count);
+    tess_cuda_free(cuda, brought);
     return status;
 }
 

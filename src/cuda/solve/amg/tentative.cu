@@ -21,7 +21,6 @@ typedef struct tentative_args {
     const real *coordinates; /* ... of coordinates, `block` a block row; 0: constants alone */
     real *coarse;            /* the next level's modes: columns of groups * modes scalars */
     unsigned char *dead;     /* per row of `coarse`, 1: on its group the mode depends on others */
-    unsigned *dead_count;
     long long groups, block, modes, length;
     double centre[3]; /* of the coordinates */
 } tentative_args;
@@ -133,7 +132,5 @@ KERNEL(tentative, tentative_args, THREADS, 1)
             continue;
         coarse[j] = dead ? 0 : norm;
         a.dead[number * k + j] = (unsigned char)dead;
-        if (dead)
-            (void)atomicAdd(a.dead_count, 1u);
     }
 }

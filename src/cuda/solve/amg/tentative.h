@@ -6,9 +6,9 @@
 enum { TESS_TENTATIVE_THREADS = 128 };
 
 /* Addresses in device memory. `given` and `coordinates` may be 0. `coarse` has modes * modes
- * scalars per group, `dead` has modes bytes per group. `dead_count` has 32 bits and is 0 before. */
+ * scalars per group, `dead` has modes bytes per group. */
 typedef struct tess_tentative_arrays {
-    uint64_t offsets, members, given, coordinates, coarse, dead, dead_count;
+    uint64_t offsets, members, given, coordinates, coarse, dead;
     int64_t groups, length; /* length: scalars of a given mode */
 } tess_tentative_arrays;
 
