@@ -77,7 +77,7 @@ static bool finds(tess_ctx *ctx, const char *variant, const tess_matrix *A, uint
     run r;
     double most = 0, error = 0, pivot;
     test_ok(ctx, tess_amg_dense_pattern(ctx, A->block_rows * A->block_height, OUT, &B));
-    test_ok(ctx, tess_amg_invert_bottom(ctx, A, true, B, &pivot));
+    test_ok(ctx, tess_amg_invert_bottom(ctx, A, true, 0, B, &pivot));
     const int64_t stored = tess_matrix_stored(B);
     double *got = malloc((size_t)stored * sizeof *got);
     for (int64_t i = 0; i < stored; i++)

@@ -1,5 +1,6 @@
-/* Multigrid on chains that are not connected with each other. Each maps its constants to 0, and the
- * short ones become one coarse row, which is 0 but for rounding. */
+/* Multigrid on graphs whose coarse matrices are 0 in some rows but for rounding, or nearly
+ * singular. Chains that are not connected with each other map their constants to 0, and the short
+ * ones become one coarse row. */
 #include <math.h>
 #include <string.h>
 
@@ -69,10 +70,66 @@ static void chains_that_become_one_row_each_are_solved(void **state)
     }
 }
 
+/* Makes the Laplacian of a grid of SIDE x SIDE nodes without four edges of ten, plus a diagonal. */
+static tess_matrix *make_grid(tess_ctx *ctx, double diagonal)
+{
+    enum { SIDE = 45, NODES = SIDE * SIDE };
+    static int64_t rows[9 * NODES], cols[9 * NODES];
+    static double values[9 * NODES];
+    int64_t count = 0;
+    for (int64_t i = 0; i < NODES; i++) {
+        rows[count] = cols[count] = i;
+        values[count++] = diagonal;
+        for (int across = 0; across < 2; across++) {
+            const int64_t j = across ? i + 1 : i + SIDE;
+            if (j >= NODES || (across && j % SIDE == 0) ||
+                tess_random_below(3, (uint64_t)(2 * i + across), 10) < 4)
+                continue;
+            for (int end = 0; end < 4; end++) {
+                rows[count] = end % 2 ? i : j;
+                cols[count] = end / 2 ? i : j;
+                values[count++] = end % 2 == end / 2 ? 1 : -1;
+            }
+        }
+    }
+    return problem_from_entries(ctx, NODES, count, rows, cols, TESS_F64, values, 1, TESS_F64);
+}
+
+/* The inverse of the new values' coarsest matrix has numbers whose errors in f32 are larger than
+ * its least eigenvalue. */
+static void new_values_may_be_nearly_singular(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    tess_matrix *A = make_grid(ctx, 1), *next = make_grid(ctx, 1e-10);
+    tess_device *device = problem_device(ctx, "cpu:2");
+    const tess_plan_options quick = {.effort = TESS_EFFORT_ESTIMATE};
+    double *b = problem_zeros(A->rows), *x = test_vector(A->rows, TESS_F64, 3);
+    tess_plan *plan;
+    tess_solver *solver;
+    tess_result result;
+    test_ok(ctx, tess_plan_create(ctx, A, device, &quick, &plan));
+    test_ok(ctx, tess_solver_create(plan, "cg:pc=amg,pc_type=f32", &solver));
+    test_ok(ctx, tess_solver_solve(solver, x, b, &result));
+    test_ok(ctx, tess_solver_update(solver, next->values));
+    test_ok(ctx, tess_spmv(plan, 1, x, 0, b));
+    memset(x, 0, (size_t)A->rows * sizeof *x);
+    test_ok(ctx, tess_solver_solve(solver, b, x, &result));
+    if (result.reason != TESS_REASON_CONVERGED || result.iterations > 60)
+        fail_msg("%s, %s", tess_reason_name(result.reason), result.text);
+    tess_solver_destroy(solver);
+    tess_plan_destroy(plan);
+    tess_device_close(device);
+    tess_matrix_destroy(A);
+    tess_matrix_destroy(next);
+    free(b);
+    free(x);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(chains_that_become_one_row_each_are_solved),
+        cmocka_unit_test(new_values_may_be_nearly_singular),
     };
     return cmocka_run_group_tests(tests, test_setup, test_teardown);
 }

@@ -218,14 +218,15 @@ void tess_amg_revive(tess_ctx *ctx, const tess_amg_level *level, tess_matrix *co
 /* Makes a dense matrix of blocks, whose values are not initialised. */
 tess_status tess_amg_dense_pattern(tess_ctx *ctx, int64_t rows, int32_t block, tess_matrix **out);
 /* Fills B, whose pattern is dense, with the inverse of A. Where A is singular: with a generalised
- * inverse (bottom.c) or, if A is not symmetric, with the inverse of a matrix nearby. *pivot: what
- * tess_amg_invert_dense returns, or 1. */
+ * inverse (bottom.c) or, if A is not symmetric, with the inverse of a matrix nearby. `least` is
+ * as for tess_amg_invert_dense. *pivot: what that returns, or 1. */
 tess_status tess_amg_invert_bottom(tess_ctx *ctx, const tess_matrix *A, bool symmetric,
-                                   tess_matrix *B, double *pivot);
+                                   double least, tess_matrix *B, double *pivot);
 /* Inverts a dense symmetric n x n matrix, column-major, in place, and returns the least pivot that
- * it took once the matrix was scaled to a diagonal of ones. `work` has n*n + 2 n doubles. ctx NULL:
- * the calling thread computes alone. */
-double tess_amg_invert_dense(tess_ctx *ctx, double *a, int64_t n, double *work);
+ * it took once the matrix was scaled to a diagonal of ones. Pivots of at most `least` count as 0,
+ * as rounding errors do. `work` has n*n + 2 n doubles. ctx NULL: the calling thread computes alone.
+ */
+double tess_amg_invert_dense(tess_ctx *ctx, double *a, int64_t n, double least, double *work);
 
 /* ---- hierarchy.c ---- */
 

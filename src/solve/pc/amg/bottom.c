@@ -1,9 +1,9 @@
 /* Inverses of dense matrices, singular ones included.
  *
  * A symmetric matrix is scaled to a diagonal of ones and factored with the largest pivot first,
- * until pivots are of the size of rounding errors. With S the rows that had a pivot, the result is
- * the inverse of A_SS and, in all other rows, the inverse of the diagonal (1 where that is not
- * positive). It is symmetric and positive definite.
+ * until pivots are of the size of rounding errors, or as small as the caller says. With S the rows
+ * that had a pivot, the result is the inverse of A_SS and, in all other rows, the inverse of the
+ * diagonal (1 where that is not positive). It is symmetric and positive definite.
  */
 #include "solve/pc/amg/amg.h"
 
@@ -47,7 +47,8 @@ static void scale_rows(double *a, int64_t n, double *scale)
 typedef struct inversion {
     tess_ctx *ctx; /* NULL: the calling thread does all */
     double *a, *inverse, *scale, *order;
-    double pivot; /* the least that was taken, of a matrix with a diagonal of ones */
+    double least; /* no pivot as small as this is taken, of a matrix with a diagonal of ones */
+    double pivot; /* the least that was taken */
     int64_t n, rank;
 } inversion;
 
@@ -69,7 +70,7 @@ static int64_t factor(inversion *s)
 {
     double *a = s->a;
     const int64_t n = s->n;
-    const double least = 64 * (double)n * DBL_EPSILON;
+    const double least = fmax(s->least, 64 * (double)n * DBL_EPSILON);
     for (int64_t k = 0; k < n; k++) {
         int64_t best = k;
         for (int64_t i = k + 1; i < n; i++)
@@ -130,9 +131,10 @@ static void multiply_columns(void *arg, tess_range range)
     }
 }
 
-double tess_amg_invert_dense(tess_ctx *ctx, double *a, int64_t n, double *work)
+double tess_amg_invert_dense(tess_ctx *ctx, double *a, int64_t n, double least, double *work)
 {
-    inversion s = {.ctx = ctx, .a = a, .inverse = work, .scale = work + n * n, .pivot = 1, .n = n};
+    inversion s = {.ctx = ctx, .a = a, .inverse = work, .least = least, .pivot = 1, .n = n};
+    s.scale = work + n * n;
     s.order = s.scale + n;
     for (int64_t i = 0; i < n; i++)
         s.order[i] = (double)i;
@@ -215,7 +217,7 @@ static void put_dense(const double *dense, int64_t n, tess_matrix *B)
 }
 
 tess_status tess_amg_invert_bottom(tess_ctx *ctx, const tess_matrix *A, bool symmetric,
-                                   tess_matrix *B, double *pivot)
+                                   double least, tess_matrix *B, double *pivot)
 {
     const int64_t n = A->block_rows * A->block_height;
     double *dense = NULL;
@@ -223,7 +225,7 @@ tess_status tess_amg_invert_bottom(tess_ctx *ctx, const tess_matrix *A, bool sym
     expand(A, n, symmetric, dense);
     *pivot = 1;
     if (symmetric)
-        *pivot = tess_amg_invert_dense(ctx, dense, n, dense + n * n);
+        *pivot = tess_amg_invert_dense(ctx, dense, n, least, dense + n * n);
     else
         invert_any(dense, n, dense + n * n, dense + 2 * n * n);
     put_dense(dense, n, B);

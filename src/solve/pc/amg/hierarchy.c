@@ -201,7 +201,7 @@ static tess_status invert_on_host(const tess_pc *pc, tess_amg *amg)
     double pivot;
     TESS_TRY(tess_amg_need_values(amg, last));
     TESS_TRY(tess_amg_dense_pattern(amg->ctx, rows, last->A->block_height, &amg->bottom));
-    TESS_TRY(tess_amg_invert_bottom(amg->ctx, last->A, amg->symmetric, amg->bottom, &pivot));
+    TESS_TRY(tess_amg_invert_bottom(amg->ctx, last->A, amg->symmetric, 0, amg->bottom, &pivot));
     if (pivot > least_pivot(pc, rows))
         return TESS_OK;
     tess_matrix_destroy(amg->bottom);
@@ -225,18 +225,21 @@ static tess_status make_bottom(const tess_pc *pc, tess_amg *amg)
     return TESS_OK;
 }
 
+/* Fills amg->bottom with new values. The levels stay, so a pivot for which make_bottom would not
+ * have made it counts as 0. */
 static tess_status update_bottom(const tess_pc *pc, tess_amg *amg)
 {
     const tess_backend *backend = amg->device->backend;
     tess_amg_level *last = &amg->level[amg->levels - 1];
+    const double least = least_pivot(pc, unknowns(last->A));
     double pivot;
     bool made = false;
     if (amg->bottom_elsewhere)
-        TESS_TRY(
-            backend->multigrid->bottom(last[-1].device, least_pivot(pc, unknowns(last->A)), &made));
+        TESS_TRY(backend->multigrid->bottom(last[-1].device, least, &made));
     if (!made) {
         TESS_TRY(tess_amg_need_values(amg, last));
-        TESS_TRY(tess_amg_invert_bottom(amg->ctx, last->A, amg->symmetric, amg->bottom, &pivot));
+        TESS_TRY(
+            tess_amg_invert_bottom(amg->ctx, last->A, amg->symmetric, least, amg->bottom, &pivot));
     }
     if (!made && amg->bottom_elsewhere)
         TESS_TRY(backend->memory_copy_to(

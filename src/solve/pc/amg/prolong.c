@@ -37,7 +37,7 @@ static void invert_blocks(void *arg, tess_range rows)
         if (tess_dense_invert(block, b, work, &pivot) < 0)
             continue;
         get_diagonal(A, i, block);
-        tess_amg_invert_dense(NULL, block, b, work);
+        tess_amg_invert_dense(NULL, block, b, 0, work);
     }
 }
 
