@@ -197,8 +197,11 @@ tess_status tess_look(tess_solver *solver, tess_system *system, int j, int64_t p
         tess_system_end(system, TESS_REASON_NOT_FINITE,
                         "b - Ax is not finite at the start: A or the first x is not");
     else if (!isfinite(system->residual))
-        tess_system_end(system, TESS_REASON_NOT_FINITE, "|r| = %g at iteration %lld",
-                        system->residual, (long long)system->iteration);
+        tess_system_end(system, TESS_REASON_NOT_FINITE, "|r| = %g at iteration %lld%s",
+                        system->residual, (long long)system->iteration,
+                        tess_solver_growth(solver) <= TESS_PC_UNSTABLE
+                            ? ""
+                            : ": the preconditioner's factors are unstable");
     else if (system->residual > system->threshold)
         judge(solver, system);
     const bool converged = system->residual <= system->threshold;

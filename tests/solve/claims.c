@@ -278,6 +278,34 @@ static void a_stop_at_the_limit_changes_no_x(void **state)
     }
 }
 
+/* A = tridiag(1, d, 1), of 12 rows, is far from singular for any small d. Its factors without
+ * pivots are not. */
+static void bad_factors_are_not_taken_for_a_bad_matrix(void **state)
+{
+    enum { N = 12 };
+    static const double diagonals[] = {1e-310, 1e-300, 1e-200, 1e-160};
+    static const char *const specs[] = {"gmres:pc=ilut", "gmres:pc=ilut,side=left"};
+    int overflows = 0, ends = 0;
+    for (int k = 0; k < 8; k++) {
+        double values[N * N] = {0}, b[N];
+        for (int i = 0; i < N; i++) {
+            values[i * N + i] = diagonals[k / 2];
+            values[i * N + (i + N - 1) % N] = i > 0;
+            values[i * N + (i + 1) % N] = i + 1 < N;
+            b[i] = (i > 0) + (i + 1 < N);
+        }
+        problem p = open_dense(test_ctx(state), N, values, b, 1, "cpu:1");
+        const tess_result result = problem_solve(&p, specs[k % 2]);
+        overflows += strstr(result.text, "factors are unstable") != NULL;
+        ends += strstr(result.text, "Krylov space ends") != NULL;
+        if (strstr(result.text, "the matrix is singular"))
+            fail_msg("d = %g, %s: %s, %s", diagonals[k / 2], specs[k % 2],
+                     tess_reason_name(result.reason), result.text);
+        problem_close(&p);
+    }
+    assert_true(overflows > 0 && ends > 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -291,6 +319,7 @@ int main(void)
         cmocka_unit_test(a_krylov_space_that_reduces_nothing_is_a_breakdown),
         cmocka_unit_test(a_system_that_is_not_tried_has_the_residual_of_its_x),
         cmocka_unit_test(a_stop_at_the_limit_changes_no_x),
+        cmocka_unit_test(bad_factors_are_not_taken_for_a_bad_matrix),
     };
     return cmocka_run_group_tests(tests, test_setup, test_teardown);
 }

@@ -31,9 +31,10 @@ static void every_reason_has_its_advice(void **state)
     (void)state;
     while (strcmp(tess_reason_name((tess_reason)reasons), "UNKNOWN") != 0)
         reasons++;
-    for (int i = 0; i < 2 * reasons; i++) {
-        const tess_reason reason = (tess_reason)(i / 2);
-        const char *advice = solve_advice(reason, i % 2);
+    for (int i = 0; i < 4 * reasons; i++) {
+        const tess_reason reason = (tess_reason)(i / 4);
+        const bool complex = i / 2 % 2;
+        const char *advice = solve_advice(reason, i % 2, complex);
         if (reason == TESS_REASON_CONVERGED || reason == TESS_REASON_ZERO_RHS) {
             assert_null(advice);
             continue;
@@ -45,6 +46,8 @@ static void every_reason_has_its_advice(void **state)
         if (i % 2 && (strstr(advice, "--pc ilut") || strstr(advice, "scale=match")) &&
             !strstr(advice, "--method"))
             fail_msg("%s: '%s' is not symmetric", tess_reason_name(reason), advice);
+        if (complex && strstr(advice, "--options"))
+            fail_msg("%s: '%s' is not for complex matrices", tess_reason_name(reason), advice);
     }
     assert_true(reasons >= 10);
 }

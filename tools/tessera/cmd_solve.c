@@ -52,7 +52,8 @@ static int run(cli_app *app, void *arguments)
                 exit_status = strncmp(r.spec, "auto", 4) == 0 /* whose text says what to allow */
                                   ? fail(app, EXIT_FAILED, "not solved: %s", result->text)
                                   : fail(app, EXIT_FAILED, "not solved: %s; %s", result->text,
-                                         solve_advice(result->reason, solve_is_symmetric(&r)));
+                                         solve_advice(result->reason, solve_is_symmetric(&r),
+                                                      is_complex(view_of(r.matrix).type)));
         }
     }
     solve_release(&r);

@@ -132,12 +132,13 @@ static void check(tess_solver *solver, tess_system *system, int64_t position)
     system->residual = system->scale * fabs(state->g[position + 1]);
     if (!isfinite(norm))
         system->residual = norm;
-    /* The space is invariant: either it holds the solution, or the matrix is singular in it. */
+    /* The space is invariant: either it holds the solution, or A M^-1 is singular in it. */
     if (norm == 0 && system->residual > system->threshold)
         tess_system_end(system, TESS_REASON_BREAKDOWN,
-                        "the Krylov space ends at iteration %lld, |r|/|b| = %.3g: the matrix is "
+                        "the Krylov space ends at iteration %lld, |r|/|b| = %.3g: the matrix%s is "
                         "singular",
-                        (long long)system->iteration, system->residual / system->rhs_norm);
+                        (long long)system->iteration, system->residual / system->rhs_norm,
+                        solver->options.pc.ops->identity ? "" : " or the preconditioner");
 }
 
 /* Solves R y = g for the first `positions` columns. */

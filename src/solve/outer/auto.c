@@ -286,9 +286,8 @@ static void give_up(const climb *c, const automatic *a, tess_system *end)
                         (long long)f->result.iterations, best, spent ? "budget=" : "max=");
     else
         tess_system_end(end, c->ran ? c->last.reason : TESS_REASON_BREAKDOWN,
-                        "none of %d attempts solves it; the best x has |b - Ax|/|b| = %.3g: A may "
-                        "be singular and b out of its reach, or tol= too small for rounding",
-                        a->attempts, best);
+                        "none of %d attempts solves it; the best x has |b - Ax|/|b| = %.3g: %s",
+                        a->attempts, best, tess_look_for_doubts(&a->look));
     if (end->reason == TESS_REASON_CONVERGED) /* by the rung's own tolerance, not by ours */
         end->reason = TESS_REASON_STAGNATED;
 }

@@ -40,6 +40,8 @@ tess_status tess_look_at_matrix(tess_ctx *ctx, const tess_matrix *A, bool *zero,
  * tess_look_at_matrix; b is in host memory. */
 void tess_look_for_faults(const tess_look_at *look, const tess_matrix *A, const bool *zero,
                           const void *b, double threshold, tess_system *end);
+/* Returns what may be wrong with a system that no rung solves. */
+const char *tess_look_for_doubts(const tess_look_at *look);
 /* Makes the rungs for a matrix that looks like `look`, and returns their number. `factors`:
  * complete factors are allowed. `memory`: GB that factors may take. */
 int tess_make_ladder(const tess_look_at *look, bool factors, double memory, tess_rung *rungs);

@@ -153,6 +153,14 @@ void tess_look_for_faults(const tess_look_at *look, const tess_matrix *A, const 
     }
 }
 
+const char *tess_look_for_doubts(const tess_look_at *look)
+{
+    return look->complex
+               ? "A may be singular, tol= too small for rounding, or A need the scaling and the "
+                 "pivots that real matrices can have: try its real form, of blocks [re -im; im re]"
+               : "A may be singular and b out of its reach, or tol= too small for rounding";
+}
+
 /* A ladder that grows. */
 typedef struct ladder {
     tess_rung *rungs;

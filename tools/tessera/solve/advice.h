@@ -7,7 +7,8 @@
 #include <tessera/tessera.h>
 
 /* The advice, in the command's options. `symmetric`: the method takes symmetric matrices and
- * preconditioners alone. NULL: the system was solved. */
-const char *solve_advice(tess_reason reason, bool symmetric);
+ * preconditioners alone. `complex`: A is complex, which not all options take. NULL: the system was
+ * solved. */
+const char *solve_advice(tess_reason reason, bool symmetric, bool complex);
 
 #endif
