@@ -39,16 +39,17 @@ static double random_walk(int64_t k)
 }
 
 /* The iteration at which the method has to stop; -1: it converges. The next attempt's set-up takes
- * `setup` seconds, and the attempt is worth a number of iterations besides. */
-static int64_t stopped_beside(tess_ctx *ctx, double (*residual)(int64_t), double setup,
-                              double worth)
+ * `setup` seconds, and the attempt is worth a number of iterations besides. The method has a number
+ * of seconds. */
+static int64_t stopped_within(tess_ctx *ctx, double (*residual)(int64_t), double setup,
+                              double worth, double seconds)
 {
     tess_solver *solver = calloc(1, sizeof *solver);
     static tess_auto_watch watch;
     int64_t at = 0;
     solver->ctx = ctx;
     tess_auto_watch_begin(solver, &watch);
-    watch.deadline = HUGE_VAL;
+    watch.deadline = tess_seconds() + seconds;
     watch.late = false;
     tess_auto_watch_attempt(&watch, FIRST, MOST, 1e-8, setup, worth);
     while (residual(at) > 1e-8) {
@@ -63,6 +64,12 @@ static int64_t stopped_beside(tess_ctx *ctx, double (*residual)(int64_t), double
     assert_null(solver->callback);
     free(solver);
     return arrived ? -1 : at;
+}
+
+static int64_t stopped_beside(tess_ctx *ctx, double (*residual)(int64_t), double setup,
+                              double worth)
+{
+    return stopped_within(ctx, residual, setup, worth, HUGE_VAL);
 }
 
 static int64_t stopped_at(tess_ctx *ctx, double (*residual)(int64_t), double setup)
@@ -106,6 +113,14 @@ static void what_the_next_attempt_is_worth_counts_in_iterations(void **state)
     assert_int_equal(stopped_beside(test_ctx(state), slow, 0, 1e6), MOST);
 }
 
+/* As after the last rung. Iterations here take more than a nanosecond. */
+static void without_a_next_attempt_the_time_that_is_left_counts(void **state)
+{
+    assert_int_equal(stopped_within(test_ctx(state), steady, HUGE_VAL, 0, 60), -1);
+    assert_int_equal(stopped_within(test_ctx(state), still, HUGE_VAL, 0, 60), MOST);
+    assert_int_equal(stopped_within(test_ctx(state), slow, HUGE_VAL, 0, 0.05), MOST);
+}
+
 static void a_method_that_slows_down_ends_in_time(void **state)
 {
     const int64_t at = stopped_at(test_ctx(state), tired, 10);
@@ -120,6 +135,7 @@ int main(void)
         cmocka_unit_test(a_method_that_stays_where_it_is_ends_with_its_iterations),
         cmocka_unit_test(a_slow_method_may_take_as_long_as_the_next_set_up),
         cmocka_unit_test(what_the_next_attempt_is_worth_counts_in_iterations),
+        cmocka_unit_test(without_a_next_attempt_the_time_that_is_left_counts),
         cmocka_unit_test(a_method_that_slows_down_ends_in_time),
     };
     return cmocka_run_group_tests(tests, test_setup, test_teardown);

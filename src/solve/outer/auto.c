@@ -161,11 +161,6 @@ static int rung_after(const automatic *a, int at)
     return (at + 1) % a->count;
 }
 
-static bool is_last(const automatic *a)
-{
-    return rung_after(a, a->at) == a->first;
-}
-
 /* Returns the rung after the present one that is for a matrix like this; NULL: none is. */
 static const tess_rung *next_rung(const automatic *a)
 {
@@ -173,6 +168,11 @@ static const tess_rung *next_rung(const automatic *a)
         if (is_for(a, at))
             return &a->rungs[at];
     return NULL;
+}
+
+static bool is_last(const automatic *a)
+{
+    return !next_rung(a);
 }
 
 /* Runs `most` iterations of the rung, and more where it is about to converge. */
@@ -183,16 +183,16 @@ static tess_status iterate_rung(climb *c, int64_t most)
     const double tol = f->solver->options.tol / stricter;
     const tess_rung *next = next_rung(a);
     tess_auto_watch_attempt(&a->watch, f->result.iterations, most, tol,
-                            next ? next->setup * (double)a->look.entries : 0,
+                            next ? next->setup * (double)a->look.entries : HUGE_VAL,
                             next ? next->worth : 0);
     const int64_t left = f->solver->options.max - f->result.iterations;
-    f->most = f->result.iterations + tess_min(left, is_last(a) ? most : tess_max(most, left / 2));
+    f->most = f->result.iterations + (next ? tess_min(left, tess_max(most, left / 2)) : left);
     TESS_TRY(tess_rounds_solve(f, tol, c->b, c->trial, &c->last));
-    if (a->watch.enough && c->last.reason == TESS_REASON_CANCELLED) {
+    if (!a->watch.cancelled && c->last.reason == TESS_REASON_CANCELLED) {
         c->last.reason = TESS_REASON_ITERATION_LIMIT;
-        snprintf(c->last.text, sizeof c->last.text,
-                 "|r|/|b| = %.3g after %lld iteration%s, the most allowed", c->last.residual,
-                 (long long)c->last.iterations, tess_plural(c->last.iterations));
+        snprintf(c->last.text, sizeof c->last.text, "|r|/|b| = %.3g after %lld iteration%s, %s",
+                 c->last.residual, (long long)c->last.iterations, tess_plural(c->last.iterations),
+                 a->watch.enough ? "the most allowed" : "in the time it has");
     }
     return TESS_OK;
 }

@@ -63,7 +63,8 @@ typedef struct tess_auto_watch {
     /* The attempt: */
     int64_t first, most, next;     /* iterations before it; its own at most; when to judge next */
     double tol;                    /* of |r|/|b| */
-    double setup, worth;           /* of the next attempt: in seconds; in iterations of this one */
+    double setup, worth;           /* of the next attempt: in seconds, HUGE_VAL where there is none;
+                                    * in iterations of this one */
     double began, over_at;         /* when it began; when it had done `most` iterations */
     double best, mark[TESS_MARKS]; /* smallest |r|/|b|; and after every `step` iterations */
     int64_t step, marks;

@@ -14,6 +14,8 @@
  * The next attempt is worth the time of its set-up and of some iterations (`worth`). Where the
  * needed iterations take longer than that, this attempt ends. The rate changes, so it is computed
  * again after a quarter more iterations. In all, the attempt adds at most twice that time.
+ *
+ * The last attempt goes on where the needed iterations take no longer than the time that is left.
  */
 #include <math.h>
 
@@ -31,9 +33,10 @@ static bool pays(const tess_auto_watch *w, int64_t k, double now)
     const double half = w->mark[k / 2 / w->step], rate = log(half / w->best) / (double)(k - k / 2);
     const double needs = log(w->best / w->tol) / rate;
     const double took = now - w->began, added = now - w->over_at, pace = took / (double)k;
-    const double allowance = w->setup + w->worth * pace;
-    const bool arrives = pace * needs <= allowance && added <= 2 * allowance;
-    return rate > 0 && isfinite(needs) && (took < w->setup || arrives);
+    const bool last = w->setup == HUGE_VAL;
+    const double allowance = last ? w->deadline - now : w->setup + w->worth * pace;
+    const bool arrives = pace * needs <= allowance && (last || added <= 2 * allowance);
+    return rate > 0 && isfinite(needs) && ((!last && took < w->setup) || arrives);
 }
 
 /* Returns whether the attempt ends after its iteration k. */
