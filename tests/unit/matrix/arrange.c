@@ -96,6 +96,67 @@ static void matched_and_scaled_entries_are_about_one(void **state)
     }
 }
 
+/* Finds a column for `row`, perhaps that of another row that finds another one. */
+static bool find_column(const double *dense, int64_t n, int64_t row, int64_t *of_column, bool *seen)
+{
+    for (int64_t j = 0; j < n; j++) {
+        if (dense[row * n + j] == 0 || seen[j])
+            continue;
+        seen[j] = true;
+        if (of_column[j] < 0 || find_column(dense, n, of_column[j], of_column, seen)) {
+            of_column[j] = row;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Returns the most rows that have a column each. */
+static int64_t most_matched(const double *dense, int64_t n)
+{
+    int64_t of_column[64], count = 0;
+    for (int64_t j = 0; j < n; j++)
+        of_column[j] = -1;
+    for (int64_t i = 0; i < n; i++) {
+        bool seen[64] = {false};
+        count += find_column(dense, n, i, of_column, seen);
+    }
+    return count;
+}
+
+/* Also where entries are equal, as in every third matrix. */
+static void singular_matrices_are_matched_and_scaled_too(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    int singular = 0;
+    for (uint64_t seed = 0; seed < 120; seed++) {
+        const int64_t n = 4 + (int64_t)(seed % 60);
+        tess_matrix *A = wild(ctx, n, seed % 2 ? 0.03 : 0.06, false, seed), *B;
+        for (int64_t k = 0; seed % 3 == 0 && k < A->blocks; k++)
+            ((double *)A->values)[k] = k % 2 ? 1 : 0.125;
+        tess_arrangement a;
+        int64_t matched, on_diagonal = 0;
+        test_ok(ctx, tess_arrangement_open(ctx, A, &a));
+        test_ok(ctx, tess_arrange_match(A, &a, &matched));
+        test_ok(ctx, tess_matrix_arrange(A, &a, &B));
+        double *dense = test_dense(B);
+        for (int64_t i = 0; i < n * n; i++) {
+            if (fabs(dense[i]) > 2.0001)
+                fail_msg("seed %d: entry (%d, %d) is %g", (int)seed, (int)(i / n), (int)(i % n),
+                         dense[i]);
+            on_diagonal += i / n == i % n && fabs(dense[i]) > 0.4999;
+        }
+        assert_int_equal(matched, on_diagonal);
+        assert_int_equal(matched, most_matched(dense, n));
+        singular += matched < n;
+        free(dense);
+        tess_matrix_destroy(B);
+        tess_arrangement_close(&a);
+        tess_matrix_destroy(A);
+    }
+    assert_true(singular > 60);
+}
+
 static void a_structurally_singular_matrix_is_counted_and_still_permuted(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
@@ -293,6 +354,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(matching_has_the_largest_product_of_all_orders),
         cmocka_unit_test(matched_and_scaled_entries_are_about_one),
+        cmocka_unit_test(singular_matrices_are_matched_and_scaled_too),
         cmocka_unit_test(a_structurally_singular_matrix_is_counted_and_still_permuted),
         cmocka_unit_test(a_stored_zero_stays_zero_under_any_scales),
         cmocka_unit_test(equilibrated_rows_and_columns_are_about_one),
