@@ -14,73 +14,10 @@ from typing import Any
 import numpy as np
 
 from . import _dlpack
+from ._checks import check_integers, check_type, host_array, is_masked, is_sparse
+from ._vector import Vector, in_scalars, of_cuda_interface, of_numpy
 
 LEGACY_STREAM = 1  # CUDA's handle for the default stream, which the libraries call 0
-
-
-class Vector:
-    """An array seen through its address. `strides` are in scalars; `device` is None in host memory
-    and the number of the GPU otherwise."""
-
-    __slots__ = ("address", "shape", "strides", "dtype", "device", "keep")
-
-    def __init__(
-        self,
-        address: int,
-        shape: tuple[int, ...],
-        strides: tuple[int, ...],
-        dtype: np.dtype[Any],
-        device: int | None,
-        keep: Any,
-    ) -> None:
-        self.address, self.shape, self.strides = address, shape, strides
-        self.dtype, self.device, self.keep = dtype, device, keep
-
-    def leading(self, by_rows: bool) -> int | None:
-        """The scalars from one row (or column) of a matrix to the next; None where its rows (or
-        columns) are not contiguous."""
-        (n, k), (step, inner) = self.shape, self.strides
-        if not by_rows:
-            n, k, step, inner = k, n, inner, step
-        if (inner != 1 and k > 1) or (step < k and n > 1):
-            return None
-        return max(step if n > 1 else k, 1)
-
-    def turned(self) -> Vector:
-        """The transpose."""
-        sizes = (self.shape[::-1], self.strides[::-1])
-        return Vector(self.address, *sizes, self.dtype, self.device, self.keep)
-
-    def contiguous(self) -> bool:
-        """Whether a vector is, or the rows or the columns of a matrix."""
-        if len(self.shape) == 1:
-            return self.strides[0] == 1 or self.shape[0] <= 1
-        return self.leading(True) is not None or self.leading(False) is not None
-
-
-def _in_scalars(strides: tuple[int, ...], size: int) -> tuple[int, ...]:
-    """Strides in bytes as those of a Vector. The distance of fields of
-    records may be a fraction of a scalar: that stride becomes -1, which is never contiguous."""
-    return tuple(-1 if s % size else s // size for s in strides)
-
-
-def _of_numpy(x: np.ndarray[Any, Any]) -> Vector:
-    if not isinstance(x, np.ndarray):  # x itself was made an array: this is out
-        raise TypeError(f"out is a {type(x).__name__}, not an array")
-    strides = _in_scalars(x.strides, x.itemsize)
-    return Vector(x.ctypes.data, x.shape, strides, x.dtype, None, x)
-
-
-def _of_cuda_interface(x: Any, device: int) -> Vector:
-    """The CUDA array interface: CuPy, JAX, Numba and others have it."""
-    fields = x.__cuda_array_interface__
-    dtype, shape = np.dtype(fields["typestr"]), tuple(fields["shape"])
-    strides = fields.get("strides")
-    if strides is None:
-        strides = tuple(int(np.prod(shape[i + 1 :], dtype=np.int64)) for i in range(len(shape)))
-    else:
-        strides = _in_scalars(strides, dtype.itemsize)
-    return Vector(int(fields["data"][0] or 0), shape, strides, dtype, device, x)
 
 
 class Arrays:
@@ -92,10 +29,12 @@ class Arrays:
     current_stream: Any = None
 
     def view(self, x: Any) -> Vector:
-        return _of_numpy(x)
+        return of_numpy(x)
 
     def target(self, out: Any) -> Vector:
         """An array that is to be written."""
+        if is_masked(out):
+            raise ValueError("out has masked values, which would hide the result: out.data")
         return self.view(out)
 
     def is_complex(self, x: Any) -> bool:
@@ -116,14 +55,10 @@ class Arrays:
     def asarray(self, x: Any, dtype: np.dtype[Any]) -> Any:
         """x as an array of a type that holds its numbers; lists and numbers of smaller types are
         converted, those that would lose digits refused."""
-        x = np.asarray(x)
+        x = host_array(x, "x")
         if x.dtype == dtype and x.flags.aligned and x.dtype.isnative:
             return x
-        check_type(x.dtype, dtype)
-        converted = x.astype(dtype)
-        if x.dtype.kind in "iu" and not np.array_equal(converted, x):
-            raise TypeError(f"x has integers that {dtype} does not hold: convert x")
-        return converted
+        return _converted(x, dtype)
 
     def contiguous(self, x: Any) -> Any:
         return np.ascontiguousarray(x)
@@ -147,12 +82,12 @@ class Arrays:
         return None
 
 
-def check_type(have: np.dtype[Any], want: np.dtype[Any]) -> None:
-    if have.kind in "biu" or np.can_cast(have, want):
-        return
-    both = np.result_type(have, want)
-    other = f", or the matrix: A.astype('{both}')" if both.char in "fdFD" else ""
-    raise TypeError(f"x is {have}, which {want} does not hold: convert x{other}")
+def _converted(x: Any, dtype: np.dtype[Any]) -> Any:
+    """An array of NumPy's, or of a library that has NumPy's names, in a type that holds it."""
+    check_type(np.dtype(x.dtype), dtype)
+    y = x.astype(dtype)
+    check_integers(x, np.dtype(x.dtype), y, lambda y: y.astype(x.dtype))
+    return y
 
 
 class _Torch(Arrays):
@@ -190,7 +125,9 @@ class _Torch(Arrays):
                 else np.dtype("f2")
             )
             check_type(have, dtype)
-            x = x.to(getattr(sys.modules["torch"], str(dtype)))
+            y = x.to(getattr(sys.modules["torch"], str(dtype)))
+            check_integers(x, have, y, lambda y: y.to(x.dtype))
+            return y
         return x
 
     def contiguous(self, x: Any) -> Any:
@@ -229,14 +166,11 @@ class _Cupy(Arrays):
         self.new, self.current_stream = cupy.ndarray, cupy.cuda.get_current_stream
 
     def view(self, x: Any) -> Vector:
-        strides = _in_scalars(x.strides, x.itemsize)
+        strides = in_scalars(x.strides, x.itemsize)
         return Vector(x.data.ptr, x.shape, strides, x.dtype, x.device.id, x)
 
     def asarray(self, x: Any, dtype: np.dtype[Any]) -> Any:
-        if x.dtype != dtype:
-            check_type(x.dtype, dtype)
-            x = x.astype(dtype)
-        return x
+        return x if x.dtype == dtype else _converted(x, dtype)
 
     def contiguous(self, x: Any) -> Any:
         return sys.modules["cupy"].ascontiguousarray(x)
@@ -271,23 +205,20 @@ class _Jax(Arrays):
 
     def view(self, x: Any) -> Vector:
         if isinstance(x, np.ndarray):  # a result that JAX will own
-            return _of_numpy(x)
+            return of_numpy(x)
         x = x.block_until_ready()
         device = next(iter(x.devices()))
         if device.platform == "cpu":
-            host = _of_numpy(np.asarray(x))
+            host = of_numpy(np.asarray(x))
             host.keep = (x, host.keep)
             return host
-        return _of_cuda_interface(x, getattr(device, "local_hardware_id", None) or 0)
+        return of_cuda_interface(x, getattr(device, "local_hardware_id", None) or 0)
 
     def asarray(self, x: Any, dtype: np.dtype[Any]) -> Any:
         jax = sys.modules["jax"]
         if isinstance(x, jax.core.Tracer):
             raise TypeError("products cannot be traced by jax.jit or jax.grad: call them outside")
-        if x.dtype != dtype:
-            check_type(np.dtype(x.dtype), dtype)
-            x = x.astype(dtype)
-        return x
+        return x if x.dtype == dtype else _converted(x, dtype)
 
     def contiguous(self, x: Any) -> Any:
         return x
@@ -314,7 +245,7 @@ class _Cuda(Arrays):
     """Arrays of unknown libraries that have the CUDA array interface."""
 
     def view(self, x: Any) -> Vector:
-        return _of_cuda_interface(x, 0)
+        return of_cuda_interface(x, 0)
 
     def is_complex(self, x: Any) -> bool:
         return False  # its parts cannot be arrays of their own
@@ -344,7 +275,7 @@ class _Dlpack(Arrays):
         if isinstance(x, Vector):
             return x
         if isinstance(x, np.ndarray):
-            return _of_numpy(x)
+            return of_numpy(x)
         kind, number = _dlpack.place(x)
         if kind not in (_dlpack.CPU, _dlpack.CUDA, _dlpack.CUDA_HOST, _dlpack.CUDA_MANAGED):
             raise TypeError("x lies on a device that is neither the host nor CUDA's")
@@ -389,11 +320,11 @@ def arrays_of(x: Any) -> Arrays:
         return found
     if isinstance(x, np.ndarray):
         return NUMPY
+    if is_sparse(x):
+        raise TypeError("products of two sparse matrices are SciPy's: use A.to_scipy()")
     kind = _KINDS.get(type(x).__module__.partition(".")[0])
     if kind is not None and hasattr(x, "dtype"):
         return _seen.setdefault(type(x), kind())
     if hasattr(x, "__cuda_array_interface__"):
         return _CUDA
-    if hasattr(x, "tocsr"):
-        raise TypeError("products of two sparse matrices are SciPy's: use A.to_scipy()")
     return _DLPACK if hasattr(x, "__dlpack__") and hasattr(x, "__dlpack_device__") else NUMPY

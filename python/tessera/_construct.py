@@ -8,12 +8,12 @@ one column are). Row offsets are converted to 64 bits.
 from __future__ import annotations
 
 import ctypes
-import operator
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from . import _errors
+from ._checks import host_array, index_array, is_sparse
 from ._library import Context, Handle, constants, lib, structs
 
 # The types of values: NumPy's, and the library's name. All tables of types are made from this one.
@@ -47,7 +47,7 @@ def value_type(dtype: Any) -> np.dtype[Any]:
 def as_values(x: Any, dtype: Any = None) -> _Array:
     """x as an array of values, of the type that holds `dtype` or x's own. An imaginary part is
     never dropped, unless it is 0."""
-    x = np.asarray(x)
+    x = host_array(x, "values")
     dtype = value_type(x.dtype if dtype is None else dtype)
     if x.dtype.kind == "c" and dtype.kind != "c":
         if np.any(x.imag):
@@ -55,34 +55,18 @@ def as_values(x: Any, dtype: Any = None) -> _Array:
                 f"values have imaginary parts that are not 0, and {dtype} has none: x.real"
             )
         x = x.real
-    return np.asarray(x, dtype=dtype)
-
-
-def sizes(given: Any, what: str) -> tuple[int, int] | None:
-    """Exactly two integers, of any kind. None stays."""
-    if given is None:
-        return None
-    try:
-        rows, cols = map(operator.index, given)
-    except (TypeError, ValueError):
-        raise TypeError(f"{what} is {given!r}, not two integers") from None
-    return rows, cols
+    with np.errstate(over="ignore"):
+        values = np.asarray(x, dtype=dtype)
+    if values.dtype.itemsize < x.dtype.itemsize and not np.array_equal(
+        np.isfinite(values), np.isfinite(x)
+    ):
+        raise _errors.SizeError(f"values are outside the range of {dtype}")
+    return values
 
 
 def adopt(context: Context, function: Any, *arguments: Any, keep: Any = None) -> Handle:
     """A new matrix from a call of the library."""
     return context.make(lib.tess_matrix_destroy, (), function, *arguments, keep=keep)
-
-
-def index_array(array: Any, kind: type, most: int, what: str) -> _Array:
-    array = np.asarray(array)
-    if array.shape == (0,):
-        return np.empty(0, kind)  # NumPy makes an empty list one of floats
-    if array.ndim != 1 or array.dtype.kind not in "iu":
-        raise TypeError(f"{what} is {array.ndim}-dimensional {array.dtype}, not a list of integers")
-    if array.dtype != kind and array.size and (array.max() > most or array.min() < -most):
-        raise _errors.SizeError(f"{what} holds {array.max()}: the largest index is {most}")
-    return np.ascontiguousarray(array, dtype=kind)
 
 
 def from_blocks(
@@ -145,13 +129,15 @@ def from_blocks(
 
 
 def from_coordinates(
-    context: Context, rows: Any, cols: Any, values: Any, shape: tuple[int, int], dtype: Any
+    context: Context, rows: Any, cols: Any, values: Any, shape: tuple[int, int] | None, dtype: Any
 ) -> Handle:
     values = np.ascontiguousarray(as_values(values, dtype))
     row = index_array(rows, np.int64, 2**63 - 1, "rows")
     col = index_array(cols, np.int64, 2**63 - 1, "columns")
     if not row.size == col.size == values.size:
         raise ValueError(f"{row.size} rows, {col.size} columns and {values.size} values: not equal")
+    if shape is None:
+        shape = (int(row.max(initial=-1)) + 1, int(col.max(initial=-1)) + 1)
     arrays = (row.ctypes.data, col.ctypes.data, values.ctypes.data)
     arguments = (context.address, TYPES[values.dtype], *shape, row.size, *arrays)
     return adopt(context, lib.tess_matrix_from_coo, *arguments)
@@ -170,7 +156,10 @@ def from_sparse(context: Context, x: Any, dtype: Any, copy: bool) -> Handle:
 
 
 def from_dense(context: Context, x: Any, dtype: Any) -> Handle:
-    x = np.atleast_2d(np.asarray(x))
+    if is_sparse(x):
+        kind = type(x)
+        raise TypeError(f"x is a {kind.__module__}.{kind.__name__}: make a SciPy array of it")
+    x = np.atleast_2d(host_array(x, "x"))
     if x.ndim != 2:
         raise ValueError(f"the array has {x.ndim} dimensions: a matrix has 2")
     rows, cols = np.nonzero(x)

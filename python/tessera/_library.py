@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ctypes
 import importlib.util
-import operator
 import os
 import pathlib
 import signal
@@ -21,6 +20,7 @@ from collections.abc import Callable
 from typing import Any
 
 from . import _errors
+from ._checks import integer
 from ._header import Header
 
 _HERE = pathlib.Path(__file__).resolve().parent
@@ -267,6 +267,14 @@ class Owner:
             handle.context.bury(handle)
 
 
+def c_text(text: str | os.PathLike[str]) -> bytes:
+    """Text as C has it, which ends at the first null character."""
+    made = os.fsencode(text)
+    if b"\0" in made:
+        raise ValueError(f"{text!r} has a null character")
+    return made
+
+
 def exception(status: int, sentence: str) -> _errors.Error:
     name = _STATUS.get(status, "TESS_ERR_INTERNAL")
     return _errors.BY_STATUS.get(name, _errors.Error)(sentence or name)
@@ -321,7 +329,7 @@ def context() -> Context:
 
 def set_threads(threads: int) -> None:
     """Threads for everything from now on, in every context; 0: all. Plans keep theirs."""
-    threads = operator.index(threads)
+    threads = integer(threads, 32, "threads")
     context()  # one at least, which says whether there may be so many
     for each in list(_contexts):
         each.quick(lib.tess_ctx_set_threads, each.address, threads)

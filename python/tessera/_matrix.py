@@ -10,8 +10,9 @@ import numpy as np
 
 from . import _construct, _library, _report
 from ._arrays import NUMPY, arrays_of
-from ._construct import DTYPES, TYPES, adopt, sizes
-from ._library import Context, Handle, Owner, constants, lib, structs
+from ._checks import block_of, index_array, is_shape, shape_of
+from ._construct import DTYPES, TYPES, adopt
+from ._library import Context, Handle, Owner, c_text, constants, lib, structs
 from ._plan import Plan
 from ._transpose import Products, Transposed
 
@@ -24,7 +25,8 @@ class bsr_array(Products, Owner):
     - a sparse array or matrix of SciPy's of any kind, or of CuPy's;
     - (data, indices, indptr): data of the shape (blocks, r, c), or (entries,) for CSR;
     - (values, (rows, cols)): coordinates, summed where they are equal;
-    - a dense array, or another bsr_array.
+    - a dense array, or another bsr_array or its transpose;
+    - (rows, cols): a shape, of a matrix without entries.
 
     Values are float64, float32, complex128 or complex64: `dtype`, or the type that x has. Integers
     become float64.
@@ -44,7 +46,9 @@ class bsr_array(Products, Owner):
     ) -> None:
         context = _library.context()
         found = None
-        shape, blocksize = sizes(shape, "shape"), sizes(blocksize, "blocksize")
+        shape, blocksize = shape_of(shape), block_of(blocksize)
+        if isinstance(x, transposed_array):
+            x = x.copy()
         if isinstance(x, bsr_array):
             source = x._converted(dtype)
             context, made = x._handle.context, source._handle.share()
@@ -55,10 +59,10 @@ class bsr_array(Products, Owner):
         elif isinstance(x, tuple) and len(x) == 3:
             made = _construct.from_blocks(context, *x, shape, dtype, copy)
             found = np.shape(x[0])[1:] or None
+        elif is_shape(x):
+            made = _construct.from_coordinates(context, [], [], [], shape_of(x), dtype)
         elif isinstance(x, tuple) and len(x) == 2 and isinstance(x[1], tuple | list):
             values, (rows, cols) = x
-            if shape is None:
-                shape = (int(np.max(rows, initial=-1)) + 1, int(np.max(cols, initial=-1)) + 1)
             made = _construct.from_coordinates(context, rows, cols, values, shape, dtype)
         elif hasattr(x, "tocsr"):
             made = _construct.from_sparse(context, x, dtype, copy)
@@ -214,7 +218,7 @@ class bsr_array(Products, Owner):
 
     def to_blocks(self, blocksize: tuple[int, int] | None = None) -> bsr_array:
         """The matrix in blocks of another size; None: detected."""
-        given, context = sizes(blocksize, "blocksize"), self._handle.context
+        given, context = block_of(blocksize), self._handle.context
         return bsr_array(_construct.reblocked(context, self._handle, given))
 
     def copy(self) -> bsr_array:
@@ -224,7 +228,7 @@ class bsr_array(Products, Owner):
     def permute(self, order: Any) -> bsr_array:
         """Block rows and columns renumbered alike: `order` lists the old numbers in their new
         order."""
-        order = _construct.index_array(order, np.int64, 2**63 - 1, "order")
+        order = index_array(order, np.int64, 2**63 - 1, "order")
         if order.shape != (self._view.block_rows,):
             raise ValueError(f"order has the shape {order.shape}, not ({self._view.block_rows},)")
         return self._make(lib.tess_matrix_permute, order.ctypes.data)
@@ -266,9 +270,7 @@ class bsr_array(Products, Owner):
     def write(self, path: str | os.PathLike[str]) -> None:
         """To a file: .mtx, .mtx.gz or .tess, by its name."""
         context = self._handle.context
-        context.call(
-            lib.tess_matrix_write, context.address, self._handle.address, os.fsencode(path)
-        )
+        context.call(lib.tess_matrix_write, context.address, self._handle.address, c_text(path))
 
     def _values_of(self, values: Any) -> np.ndarray[Any, Any]:
         """New values in the order of this matrix's arrays, for an update."""
@@ -330,8 +332,8 @@ def read(path: str | os.PathLike[str], blocksize: tuple[int, int] | None = None)
     """A matrix from a Matrix Market file, plain or gzip, or a .tess file. The block size of a
     Matrix Market file is detected unless it is given; (1, 1) leaves it as it is."""
     context = _library.context()
-    blocksize = sizes(blocksize, "blocksize")
-    made = bsr_array(adopt(context, lib.tess_matrix_read, context.address, os.fsencode(path)))
+    blocksize = block_of(blocksize)
+    made = bsr_array(adopt(context, lib.tess_matrix_read, context.address, c_text(path)))
     if blocksize is None and made.blocksize == (1, 1):
         blocksize = _report.recommended(made._handle)
     return made if blocksize in (None, made.blocksize) else made.to_blocks(blocksize)
@@ -351,7 +353,7 @@ def generate(problem: str, *, rhs: bool = False, **keys: Any) -> Any:
     A = bsr_array(
         adopt(
             context,
-            lambda out: lib.tess_matrix_generate(context.address, text.encode(), out, wanted),
+            lambda out: lib.tess_matrix_generate(context.address, c_text(text), out, wanted),
         )
     )
     if not rhs:
@@ -377,5 +379,5 @@ def read_vector(path: str | os.PathLike[str], dtype: Any = "f8") -> np.ndarray[A
     count, values = ctypes.c_int64(), ctypes.c_void_p()
     out = (ctypes.byref(count), ctypes.byref(values))
     kind = _construct.value_type(dtype)
-    context.call(lib.tess_vector_read, context.address, os.fsencode(path), TYPES[kind], *out)
+    context.call(lib.tess_vector_read, context.address, c_text(path), TYPES[kind], *out)
     return _take_vector(context, values.value, count.value, kind)

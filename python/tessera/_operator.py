@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from . import _library
+from ._checks import host_array
 from ._construct import TYPES
 from ._library import Handle, Owner, constants, header, lib, structs
 from ._plan import Device
@@ -50,7 +51,7 @@ class Operator:
     def _apply(self, _user: Any, transpose: int, x: int, y: int, _stream: Any) -> int:
         try:
             result = (self._backward if transpose else self._forward)(self._vector(x).copy())
-            result = np.asarray(result).reshape(-1)
+            result = host_array(result, "the operator's result").reshape(-1)
             if result.size != self._rows:
                 raise ValueError(f"the operator returned {result.size} numbers, not {self._rows}")
             np.copyto(self._vector(y), result, casting="same_kind")  # no imaginary part is lost

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _arrays, _errors, _library
-from ._arrays import Vector, arrays_of
-from ._library import Context, Handle, Owner, constants, fast, lib, structs
+from ._arrays import arrays_of
+from ._library import Context, Handle, Owner, c_text, constants, fast, lib, structs
 from ._transpose import Products, Transposed, check_shape, in_parts, is_complex
+from ._vector import Vector
 
 if TYPE_CHECKING:
     from ._matrix import bsr_array
@@ -36,7 +37,7 @@ class Device(Owner):
             (),
             lib.tess_device_open_for,
             context.address,
-            name.encode(),
+            c_text(name),
             matrix.address if matrix is not None else None,
         )
         self.description: str = lib.tess_device_description(self._handle.address).decode()
@@ -85,10 +86,10 @@ class Plan(Products, Owner):
         self.device = open_device(context, device, source)
         options = structs["tess_plan_options"](
             effort=constants["TESS_EFFORT_" + effort.upper()],
-            format=format.encode() if format else None,
-            kernel=kernel.encode() if kernel else None,
-            params=params.encode() if params else None,
-            reproducible=int(reproducible),
+            format=c_text(format) if format else None,
+            kernel=c_text(kernel) if kernel else None,
+            params=c_text(params) if params else None,
+            reproducible=int(bool(reproducible)),
             regroup=constants["TESS_REGROUP_" + regroup.upper()],
         )
         self._handle = context.make(

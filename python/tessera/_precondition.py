@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from ._arrays import arrays_of
-from ._library import Context, Owner, lib
+from ._checks import host_array
+from ._library import Context, Owner, c_text, lib
 from ._matrix import bsr_array
 from ._plan import Plan
 from ._transpose import Products, Transposed, check_shape, conjugated, in_parts, is_complex
@@ -24,7 +25,7 @@ def spec_of(name: str, options: dict[str, Any]) -> bytes:
     """ "name:key=value,key=value" without what is None. The name may have keys already."""
     given = {key: value for key, value in options.items() if value is not None}
     text = ",".join(f"{key}={_text(value)}" for key, value in given.items())
-    return (f"{name}{',' if ':' in name else ':'}{text}" if text else name).encode()
+    return c_text(f"{name}{',' if ':' in name else ':'}{text}" if text else name)
 
 
 def _text(value: Any) -> str:
@@ -40,7 +41,7 @@ def wait(kind: Any, x: Any) -> None:
 
 def set_modes(context: Context, function: Any, address: int, rows: int, modes: Any) -> None:
     """Gives modes, one a column, to a solver or a preconditioner."""
-    columns = np.asfortranarray(modes, "f8")
+    columns = np.asfortranarray(host_array(modes, "modes"), "f8")
     if columns.ndim == 1:
         columns = columns[:, None]
     if columns.ndim != 2 or columns.shape[0] != rows:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ._arrays import arrays_of
+from ._checks import host_array
 from ._library import Owner, _Interruption, constants, header, lib, structs
 from ._operator import Operator, OperatorPlan, is_operator
 from ._plan import Plan
@@ -128,7 +129,7 @@ class Solver(Owner):
     def set_coordinates(self, coordinates: Any) -> None:
         """pc="amg": where the block rows lie, of the shape (block rows, 2 or 3). The modes are then
         the rigid motions, which elasticity needs."""
-        places = np.ascontiguousarray(coordinates, "f8")
+        places = np.ascontiguousarray(host_array(coordinates, "coordinates"), "f8")
         rows = self.plan.shape[0]
         if places.ndim != 2 or places.size != rows:
             raise ValueError(f"coordinates have the shape {places.shape}, for {rows} rows")
@@ -259,7 +260,7 @@ class Solver(Owner):
 
 def _array_of(x: Any) -> Any:
     """x itself if it is an array; a list as one of NumPy's."""
-    return x if hasattr(x, "reshape") else np.asarray(x)
+    return x if hasattr(x, "reshape") else host_array(x, "x")
 
 
 def _to_host(x: Any) -> Any:

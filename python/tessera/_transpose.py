@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ._arrays import Arrays
+from ._checks import host_array
 
 
 class Products:
@@ -47,7 +48,7 @@ class Products:
     def __rmatmul__(self, x: Any) -> Any:
         """x A, by the transpose: (A^T x^T)^T."""
         if not hasattr(x, "shape"):
-            x = np.asarray(x)
+            x = host_array(x, "x")
         return self.T @ x if len(x.shape) == 1 else (self.T @ x.T).T
 
     def matvec(self, x: Any) -> Any:
@@ -104,7 +105,7 @@ def is_complex(operator: Any) -> bool:
 def conjugated(product: Callable[[Any], Any], x: Any) -> Any:
     """The product of the conjugate: conj(A) x = conj(A conj(x))."""
     if not hasattr(x, "conj"):
-        x = np.asarray(x)
+        x = host_array(x, "x")
     return product(x.conj()).conj()
 
 
