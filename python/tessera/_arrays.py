@@ -37,6 +37,10 @@ class Arrays:
             raise ValueError("out has masked values, which would hide the result: out.data")
         return self.view(out)
 
+    def device(self, x: Any) -> int | None:
+        """Where x lies, as in a Vector."""
+        return self.view(x).device
+
     def is_complex(self, x: Any) -> bool:
         """Whether x is complex and can be taken apart by `reals`."""
         return np.iscomplexobj(x)
@@ -214,10 +218,17 @@ class _Jax(Arrays):
             return host
         return of_cuda_interface(x, getattr(device, "local_hardware_id", None) or 0)
 
+    def target(self, out: Any) -> Vector:
+        raise TypeError("out is an array of JAX's, which cannot be changed: leave it out")
+
     def asarray(self, x: Any, dtype: np.dtype[Any]) -> Any:
         jax = sys.modules["jax"]
         if isinstance(x, jax.core.Tracer):
             raise TypeError("products cannot be traced by jax.jit or jax.grad: call them outside")
+        if jax.dtypes.canonicalize_dtype(dtype) != dtype:  # JAX would round x and the result
+            raise TypeError(
+                f"JAX has no {dtype}: set jax_enable_x64, or use a matrix of single precision"
+            )
         return x if x.dtype == dtype else _converted(x, dtype)
 
     def contiguous(self, x: Any) -> Any:
@@ -279,10 +290,20 @@ class _Dlpack(Arrays):
         kind, number = _dlpack.place(x)
         if kind not in (_dlpack.CPU, _dlpack.CUDA, _dlpack.CUDA_HOST, _dlpack.CUDA_MANAGED):
             raise TypeError("x lies on a device that is neither the host nor CUDA's")
-        on_gpu = kind in (_dlpack.CUDA, _dlpack.CUDA_MANAGED)
+        on_gpu = kind in _dlpack.ON_GPU
         found = _dlpack.export(x, LEGACY_STREAM if on_gpu else None)
-        address, shape, strides, dtype, capsule = found
-        return Vector(address, shape, strides, dtype, number if on_gpu else None, (x, capsule))
+        keep = (x, found.capsule)
+        sizes = (found.shape, found.strides)
+        return Vector(found.address, *sizes, found.dtype, number if on_gpu else None, keep)
+
+    def target(self, out: Any) -> Vector:
+        if _dlpack.export(out, None).read_only:
+            raise ValueError("out is read-only")
+        return self.view(out)
+
+    def device(self, x: Any) -> int | None:
+        kind, number = _dlpack.place(x)
+        return number if kind in _dlpack.ON_GPU else None
 
     def is_complex(self, x: Any) -> bool:
         return False  # as in _Cuda

@@ -166,7 +166,7 @@ class bsr_array(Products, Owner):
         device = "cpu"
         if not isinstance(x, np.ndarray):
             kind = arrays_of(x)
-            number = None if kind is NUMPY else kind.view(x).device
+            number = None if kind is NUMPY else kind.device(x)
             device = "cpu" if number is None else f"cuda:{number}"
         plan = self._plans.get(device)
         if plan is None:

@@ -42,6 +42,34 @@ def test_products(dtype, rng):
         plan @ Foreign(x[1:])
 
 
+class Older(Foreign):
+    """An array of a library that is older than DLPack 1.0."""
+
+    def __dlpack__(self, stream=None):
+        return super().__dlpack__()
+
+
+def test_both_versions_of_capsules(A, rng):
+    plan = A.plan("cpu", "estimate")
+    x = rng.standard_normal(A.shape[1])
+    y = np.zeros(A.shape[0])
+    for kind in (Foreign, Older):
+        assert plan.multiply(kind(x), out=kind(y)) is not None
+        assert np.array_equal(y, plan @ x)
+        assert np.array_equal(kind(x) @ A.T, plan @ x)
+    x.flags.writeable = y.flags.writeable = False
+    assert np.array_equal(A @ Foreign(x), y)
+    with pytest.raises(ValueError, match="out is read-only"):
+        plan.multiply(x, out=Foreign(y))
+
+
+def test_matrices_from_dlpack(A):
+    dense = A.toarray()
+    assert np.array_equal(tessera.bsr_array(Foreign(dense)).toarray(), dense)
+    parts = (Foreign(A.data.copy()), Foreign(A.indices.copy()), Foreign(A.indptr.copy()))
+    assert np.array_equal(tessera.bsr_array(parts, A.shape).toarray(), dense)
+
+
 def test_results_go_out_by_dlpack(A, rng):
     x = rng.standard_normal(A.shape[1])
     y = A.plan("cpu", "estimate") @ x
@@ -63,3 +91,25 @@ def test_jax_on_the_cpu(A, rng):
     assert np.allclose(np.asarray(plan @ jax.numpy.asarray(X)), plan @ X)
     with pytest.raises(TypeError, match="jit"):
         jax.jit(lambda v: plan @ v)(x)
+    with pytest.raises(TypeError, match="JAX's, which cannot be changed"):
+        plan.multiply(host, out=x)
+
+
+def test_jax_without_double_precision(A):
+    jax = pytest.importorskip("jax")
+    jax.config.update("jax_enable_x64", False)
+    try:
+        x = jax.numpy.ones(A.shape[1])
+        for attempt in (
+            lambda: A @ x,
+            lambda: A.T @ (1j * x),
+            lambda: tessera.solve(A, x),
+            lambda: tessera.preconditioner(A, "jacobi") @ x,
+        ):
+            with pytest.raises(TypeError, match="JAX has no .*: set jax_enable_x64"):
+                attempt()
+        single = A.astype("f4")
+        y = single @ x
+        assert isinstance(y, jax.Array) and np.array_equal(y, single @ np.ones(A.shape[1], "f4"))
+    finally:
+        jax.config.update("jax_enable_x64", True)
