@@ -264,6 +264,35 @@ static void other_sizes_are_predicted_like_the_matrix(void **state)
     tess_matrix_destroy(A);
 }
 
+/* Offsets of empty rows are no part of an element. */
+static void a_matrix_with_one_element_predicts_others_as_a_diagonal_does(void **state)
+{
+    enum { N = 1000 };
+    tess_ctx *ctx = test_ctx(state);
+    tess_device *device;
+    int64_t place[N];
+    double values[N];
+    const double unknowns[] = {1e4, 1e7}, stored[] = {1e5, 1e9};
+    tess_predicted_solve of[2][2], several[2];
+    for (int64_t i = 0; i < N; i++)
+        place[i] = i, values[i] = 1;
+    assert_int_equal(tess_device_open(ctx, "profile:h200", &device), TESS_OK);
+    for (int k = 0; k < 2; k++) {
+        const int count[] = {N, 1};
+        tess_matrix *A;
+        assert_int_equal(
+            tess_matrix_from_coo(ctx, TESS_F64, N, N, count[k], place, place, values, &A), TESS_OK);
+        assert_int_equal(
+            tess_predict_sizes(ctx, A, device, NULL, 2, unknowns, stored, of[k], several), TESS_OK);
+        tess_matrix_destroy(A);
+    }
+    for (int i = 0; i < 2; i++) {
+        assert_true(of[0][i].iteration < 2 * of[1][i].iteration);
+        assert_true(of[1][i].iteration < 2 * of[0][i].iteration);
+    }
+    tess_device_close(device);
+}
+
 static void block_sizes_of_a_model_are_bounded(void **state)
 {
     const int32_t *blocks;
@@ -332,6 +361,7 @@ int main(void)
         cmocka_unit_test(what_is_kept_has_a_place),
         cmocka_unit_test(shapes_are_counted_in_scalars_only),
         cmocka_unit_test(other_sizes_are_predicted_like_the_matrix),
+        cmocka_unit_test(a_matrix_with_one_element_predicts_others_as_a_diagonal_does),
         cmocka_unit_test(block_sizes_of_a_model_are_bounded),
         cmocka_unit_test(progress_may_be_replaced),
         cmocka_unit_test(every_failed_allocation_is_survived),
