@@ -1342,7 +1342,8 @@ TESS_API tess_status tess_wisdom_list(tess_ctx *ctx,
                                       void *user);
 /* The context's file; "" where there is none. *enabled: 0 where wisdom is off. */
 TESS_API tess_status tess_wisdom_file(tess_ctx *ctx, size_t size, char *path, int *enabled);
-/* Forgets the classes whose name contains `part` ("": all), in the context and in the file. */
+/* Forgets the classes whose name contains `part` ("": all), in the context and in the file, and
+ * counts those that either knew. A file that cannot be changed leaves the context as it is. */
 TESS_API tess_status tess_wisdom_forget(tess_ctx *ctx, const char *part, int64_t *forgotten);
 /* Writes to the file what this context has found and the file lacks. A search does this by itself
  * and goes on where the file cannot be written; this call says why it cannot. With nothing new to

@@ -133,8 +133,9 @@ tess_status tess_wisdom_save_file(struct tess_wisdom *wisdom, const char *path)
 }
 
 typedef struct forgetting {
+    tess_ctx *ctx;
     const char *part;
-    int64_t count;
+    int64_t count; /* classes of the file alone */
 } forgetting;
 
 static tess_status edit_forget(void *user, json_t *document, bool *changed)
@@ -147,8 +148,8 @@ static tess_status edit_forget(void *user, json_t *document, bool *changed)
     {
         if (!strstr(key, f->part))
             continue;
+        f->count += !tess_wisdom_find(f->ctx, key);
         json_object_del(entries, key);
-        f->count++;
         *changed = true;
     }
     return TESS_OK;
@@ -157,7 +158,7 @@ static tess_status edit_forget(void *user, json_t *document, bool *changed)
 tess_status tess_wisdom_forget_file(tess_ctx *ctx, const char *path, const char *part,
                                     int64_t *forgotten)
 {
-    forgetting f = {.part = part};
+    forgetting f = {.ctx = ctx, .part = part};
     json_t *document;
     TESS_TRY(tess_kept_read(ctx, &kind, path, &document));
     if (document) /* otherwise nothing is there, and no directory is made */

@@ -228,16 +228,15 @@ void tess_wisdom_remember(tess_ctx *ctx, const tess_wisdom_entry *entry)
 tess_status tess_wisdom_forget(tess_ctx *ctx, const char *part, int64_t *forgotten)
 {
     char path[4096];
-    int64_t dropped = 0;
+    int64_t in_file = 0, here = 0;
     if (!ctx || !part || !forgotten)
         return tess_null_argument(ctx, __func__);
     struct tess_wisdom *wisdom = tess_wisdom_of(ctx);
-    if (wisdom) {
-        dropped = drop(wisdom, part);
-        if (tess_wisdom_path(ctx, path, sizeof path))
-            TESS_TRY(tess_wisdom_forget_file(ctx, path, part, &dropped));
-    }
-    *forgotten = dropped;
+    if (wisdom && tess_wisdom_path(ctx, path, sizeof path))
+        TESS_TRY(tess_wisdom_forget_file(ctx, path, part, &in_file));
+    if (wisdom)
+        here = drop(wisdom, part);
+    *forgotten = in_file + here;
     return TESS_OK;
 }
 

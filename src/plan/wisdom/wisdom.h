@@ -72,6 +72,8 @@ tess_status tess_wisdom_merge_text(struct tess_wisdom *wisdom, const char *text,
 /* Puts the unsaved entries into the file, in the place of equal keys. What others have written
  * meanwhile stays. With none it only finds out whether the file could be written. */
 tess_status tess_wisdom_save_file(struct tess_wisdom *wisdom, const char *path);
+/* Takes the classes whose name contains `part` out of the file. *forgotten: those that the context
+ * does not know as well. */
 tess_status tess_wisdom_forget_file(tess_ctx *ctx, const char *path, const char *part,
                                     int64_t *forgotten);
 tess_status tess_wisdom_to_text(const struct tess_wisdom *wisdom, char **text);

@@ -236,6 +236,34 @@ static void text_carries_wisdom_from_context_to_context(void **state)
     unlink(path);
 }
 
+static void what_is_forgotten_is_counted_wherever_it_was(void **state)
+{
+    (void)state;
+    tess_ctx *ctx, *other;
+    tess_wisdom_entry both = entry_of("a both"), later = entry_of("a later"),
+                      stays = entry_of("b stays");
+    int64_t forgotten = -1;
+    assert_int_equal(tess_ctx_create(NULL, &ctx), TESS_OK);
+    assert_int_equal(tess_ctx_create(NULL, &other), TESS_OK);
+    tess_wisdom_remember(ctx, &both);
+    tess_wisdom_remember(ctx, &stays);
+    tess_wisdom_remember(other, &later); /* in the file, after the first context has read it */
+    assert_int_equal(tess_wisdom_forget(ctx, "a ", &forgotten), TESS_OK);
+    assert_int_equal(forgotten, 2);
+    unlink(path);
+    assert_int_equal(tess_wisdom_forget(ctx, "", &forgotten), TESS_OK);
+    assert_int_equal(forgotten, 1); /* in the context alone */
+    assert_null(tess_wisdom_find(ctx, stays.key));
+    tess_wisdom_remember(ctx, &stays);
+    put_text(foreign[0]);
+    assert_int_equal(tess_wisdom_forget(ctx, "", &forgotten), TESS_ERR_FORMAT);
+    assert_int_equal(forgotten, 1);
+    assert_non_null(tess_wisdom_find(ctx, stays.key));
+    unlink(path);
+    tess_ctx_destroy(other);
+    tess_ctx_destroy(ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -245,6 +273,7 @@ int main(void)
         cmocka_unit_test(many_processes_lose_nothing_to_each_other),
         cmocka_unit_test(memory_touches_no_file_and_off_remembers_nothing),
         cmocka_unit_test(text_carries_wisdom_from_context_to_context),
+        cmocka_unit_test(what_is_forgotten_is_counted_wherever_it_was),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
