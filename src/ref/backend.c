@@ -32,6 +32,10 @@ static tess_status prepare(tess_plan *plan, const tess_plan_options *options)
     if (options->kernel && strcmp(options->kernel, "ref") != 0)
         return tess_fail(plan->ctx, TESS_ERR_UNSUPPORTED,
                          "device 'ref' has no kernel '%s', only 'ref'", options->kernel);
+    if (options->params && *options->params)
+        return tess_fail(plan->ctx, TESS_ERR_OPTION,
+                         "device 'ref': its kernel takes no parameters, got '%s': leave them out",
+                         options->params);
     ref_state *state;
     TESS_TRY(TESS_ALLOC(plan->ctx, 1, &state));
     *state = (ref_state){.matrix = *plan->matrix};

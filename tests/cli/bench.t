@@ -70,6 +70,20 @@ Mistakes.
   $ tessera bench gen:stencil7:n=3 --device ref --kernel fast
   2> tessera: nothing to measure: device 'ref' has no kernel 'fast', only 'ref'
   [2]
+  $ tessera bench gen:stencil7:n=3 --device ref --params nonsense
+  2> tessera: nothing to measure: device 'ref': its kernel takes no parameters, got 'nonsense': leave them out
+  [2]
+  $ tessera bench gen:stencil7:n=3 --device cpu:1 --params nonsense
+  2> tessera: nothing to measure: device 'cpu': kernels take no parameters, got 'nonsense': leave them out
+  [2]
+  $ tessera bench gen:stencil7:n=3 --device cpu:1 --reps 1 --params ';nonsense' | tail -3 | cut -c 1-60
+    nonsense                                 FAILED: device 'c
+  
+  * what a plan takes without measuring; error in units of n e
+  2> tessera: nonsense: device 'cpu': kernels take no parameters, got 'nonsense': leave them out
+  $ tessera bench gen:stencil7:n=3 --device cpu:1 --list --params nonsense
+  2> tessera: bench: --params does nothing with --list: leave one out
+  [2]
   $ tessera bench gen:stencil7:n=3 --device ref --op spmm:0
   2> tessera: --op 'spmm:0' is none of spmv, spmv_transpose, spmm:K (K=1..1024)
   [2]

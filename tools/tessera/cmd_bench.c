@@ -170,19 +170,20 @@ static int print_list(cli_app *app, const bench_args *args, tess_device *device,
 /* Faults of our own kernels decide. Faults of other libraries are only reported. */
 static int exit_status_of(cli_app *app, const bench_report *report)
 {
-    char name[320];
+    char name[NAME_MAX_LENGTH];
     for (int64_t i = 0; i < report->count; i++) {
         const bench_result *r = &report->results[i];
         if (!r->peer[0] && (r->outcome == BENCH_WRONG || r->outcome == BENCH_FAILED))
-            return fail(app, EXIT_FAILED, "%s: %s", result_name(r, name), r->reason);
+            return fail(app, r->misnamed ? EXIT_USAGE : EXIT_FAILED, "%s: %s", result_name(r, name),
+                        r->reason);
     }
     return EXIT_DONE;
 }
 
-static bool all_skipped(const bench_report *report)
+static bool nothing_ran(const bench_report *report)
 {
     for (int64_t i = 0; i < report->count; i++)
-        if (report->results[i].outcome != BENCH_SKIPPED)
+        if (report->results[i].outcome != BENCH_SKIPPED && !report->results[i].misnamed)
             return false;
     return true;
 }
@@ -220,7 +221,7 @@ static int measure(cli_app *app, const bench_args *args, tess_device *device, co
         return fail_status(app, status);
     }
     int exit_status;
-    if (all_skipped(&report))
+    if (nothing_ran(&report))
         exit_status = fail(app, EXIT_USAGE, "nothing to measure: %s",
                            report.count ? report.results[0].reason : "no kernel applies");
     else
@@ -282,7 +283,7 @@ static const cli_option options[] = {
 static const cli_rule rules[] = {
     {"few", WITH, "all"},
     {"cg", WITHOUT, "search"},
-    {"reps,seconds,rounds,peers,search,update", WITH, "list"},
+    {"params,reps,seconds,rounds,peers,search,update", WITH, "list"},
     {0},
 };
 

@@ -129,7 +129,8 @@ const char *text_seconds(double seconds, char *buffer)
 
 const char *text_kernel(const char *format, const char *kernel, const char *params, char *buffer)
 {
-    snprintf(buffer, NAME_MAX_LENGTH, "%s %s%s%s", format, kernel, *params ? " " : "", params);
+    snprintf(buffer, NAME_MAX_LENGTH, "%s%s%s%s%s", format, *format && *kernel ? " " : "", kernel,
+             *params && (*format || *kernel) ? " " : "", params);
     return buffer;
 }
 

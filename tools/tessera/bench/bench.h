@@ -101,6 +101,7 @@ typedef struct bench_result {
     double update_seconds;    /* median of an update of values in its plan; 0: not measured */
     double error;             /* in units of n eps |A||x| */
     bench_outcome outcome;
+    bool misnamed; /* BENCH_FAILED, as an option names what there is not */
     char reason[256];
 } bench_result;
 

@@ -156,6 +156,7 @@ tess_status bench_entry_make(bench_session *s, const tess_candidate *candidate, 
     if (status != TESS_OK) {
         bench_set_outcome(e->result, status == TESS_ERR_UNSUPPORTED ? BENCH_SKIPPED : BENCH_FAILED,
                           tess_ctx_error(s->ctx));
+        e->result->misnamed = status == TESS_ERR_OPTION || status == TESS_ERR_ARGUMENT;
         return TESS_OK;
     }
     snprintf(e->result->candidate.format, sizeof e->result->candidate.format, "%s",
