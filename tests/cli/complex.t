@@ -75,7 +75,7 @@ What takes no complex numbers says so.
   2> tessera: scale= takes matrices of f64 and f32, this one is c64: leave it out
   [2]
   $ tessera predict a.tess
-  2> tessera: tess_predict takes matrices of f64 and f32, this one is c64: use one of those
+  2> tessera: predict takes matrices of f64 and f32, this one is c64: use one of those
   [2]
   $ tessera spmv a.tess --device cpu:1,1
   2> tessera: device 'parts' has no products of complex matrices, and this one is c64: use 'cpu', 'cuda' or 'ref'
@@ -87,7 +87,7 @@ What takes no complex numbers says so.
   2> tessera: y.txt: text of one number per line cannot hold c64: name a file with .mtx, .mtx.gz or .npy
   [2]
   $ tessera calibrate --type c64
-  2> tessera: tess_calibrate takes matrices of f64 and f32, this one is c64: use one of those
+  2> tessera: calibrate takes matrices of f64 and f32, this one is c64: use one of those
   [2]
 
 Format fbcsr has real values: `info` says nothing of it.

@@ -171,6 +171,9 @@ A prediction needs no run; a machine that was never calibrated gets a similar on
   $ tessera predict gen:stencil7:n=3,b=2 --sync -1
   2> tessera: --sync: -1 is outside 0..1000000
   [2]
+  $ tessera predict gen:stencil7:n=3 --devices 2 --latency 0
+  2> tessera: --latency: 0 is not more than 0: leave it out for the default
+  [2]
   $ tessera predict ''
   2> tessera: predict: an operand is empty; usage: tessera predict [INPUT]
   [2]
@@ -245,6 +248,14 @@ The map is an SVG with three panels at best and three in the average, their axes
   2
   $ tessera predict --map alone.svg --device profile:h200 | sed 's/by the model of .*/by .../'
   alone.svg: CG with 1 x 1 blocks on one device and on 2, by ...
+  $ tessera predict --map alone.svg --device profile:h200 --block 3 --json
+  {
+    "map": "alone.svg",
+    "block_height": 3,
+    "devices": 2,
+    "model": "cuda, NVIDIA H200, 132 SMs",
+    "stand_in": false
+  }
   $ tessera predict --map alone.svg --block 2x3
   2> tessera: predict: --map without INPUT takes square blocks: --block 3
   [2]
@@ -252,7 +263,7 @@ The map is an SVG with three panels at best and three in the average, their axes
   2> tessera: predict: INPUT is missing (or --map FILE without it)
   [2]
   $ tessera predict --map alone.svg --check
-  2> tessera: predict: INPUT is missing (or --map FILE without it)
+  2> tessera: predict: --check needs INPUT, whose products it runs
   [2]
   $ tessera predict gen:stencil27:n=8,b=4 --device cpu:1 --map no/such/map.svg >/dev/null
   2> tessera: no/such/map.svg: cannot be created: No such file or directory; make its directory, or name another file

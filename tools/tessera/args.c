@@ -135,6 +135,11 @@ static bool parse_number(cli_app *app, const cli_option *option, const char *val
         return false;
     }
     const double number = integral ? (double)*(int64_t *)target : *(double *)target;
+    if (!integral && number == 0 && min == 0) { /* it stands for a number that was not given */
+        fail(app, EXIT_USAGE, "--%s: 0 is not more than 0: leave it out for the default",
+             option->name);
+        return false;
+    }
     if (number >= (double)min && number <= (double)max)
         return true;
     fail(app, EXIT_USAGE, "--%s: %s is outside %lld..%lld", option->name, value, min, max);

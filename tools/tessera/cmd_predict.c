@@ -260,10 +260,14 @@ static int draw_map(cli_app *app, predict_args *args)
     measured none = {0};
     if (device)
         exit_status = predict(app, args, A, device, &p, &none);
-    if (p && exit_status == EXIT_DONE)
+    const long long devices = args->devices > 1 ? args->devices : 2;
+    if (p && exit_status == EXIT_DONE && args->common.json)
+        exit_status = print_json(app, json_make("{s:s, s:i, s:I, s:s, s:b}", "map", args->map,
+                                                "block_height", b, "devices", (json_int_t)devices,
+                                                "model", p->model, "stand_in", p->stand_in));
+    else if (p && exit_status == EXIT_DONE)
         printf("%s: CG with %d x %d blocks on one device and on %lld, by the model of %s\n",
-               args->map, view_of(A).block_height, view_of(A).block_width,
-               (long long)(args->devices > 1 ? args->devices : 2), p->model);
+               args->map, b, b, devices, p->model);
     tess_prediction_destroy(p);
     tess_device_close(device);
     tess_matrix_destroy(A);
@@ -295,8 +299,10 @@ static int run(cli_app *app, void *arguments)
     tess_prediction *p = NULL;
     measured m = {0};
     terminal_show_notes(app);
+    if (args->common.operand_count == 0 && args->check)
+        return fail(app, EXIT_USAGE, "predict: --check needs INPUT, whose products it runs");
     if (args->common.operand_count == 0)
-        return args->map && !args->check
+        return args->map
                    ? draw_map(app, args)
                    : fail(app, EXIT_USAGE, "predict: INPUT is missing (or --map FILE without it)");
     tess_matrix *A = input_matrix(app, &args->common, args->common.operands[0], &exit_status);

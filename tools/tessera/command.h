@@ -33,7 +33,7 @@ typedef enum option_kind {
     OPTION_TEXT,   /* const char *: --rhs FILE */
     OPTION_OUTPUT, /* const char *: --out FILE, checked before the command runs; "-": stdout */
     OPTION_INT,    /* int64_t in min..max: --threads 4 */
-    OPTION_REAL,   /* double in min..max: --seconds 0.5 */
+    OPTION_REAL,   /* double in min..max, but not 0: --seconds 0.5 */
     OPTION_TYPE,   /* type_choice: --type f32 */
     OPTION_BLOCK   /* block_choice: --block 3, 2x4, auto */
 } option_kind;

@@ -28,6 +28,8 @@ static const struct {
     {"tess_solver_set_coordinates", "--coordinates"},
     {"tess_solver_set_modes", "--modes"},
     {"tess_predict: ", ""},
+    {"tess_predict takes", "predict takes"},
+    {"tess_calibrate takes", "calibrate takes"},
     {"make it so by tess_matrix_real_part, which drops imaginary parts",
      "a matrix can be made real only where all imaginary parts are 0"},
     {"tess_ctx_set_wisdom(ctx, TESS_WISDOM_MEMORY, NULL) keeps it in the context",
