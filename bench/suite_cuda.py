@@ -91,7 +91,7 @@ def run_case(options, c):
                "--op", c["op"], "--few", "--reps", str(REPETITIONS), "--json"]
     command += ["--kernel", c["kernel"]] if c["kernel"] else []
     command += ["--params", c["params"]] if c["params"] else []
-    command += ["--peers"] if c["peers"] and not options.no_peers else []
+    command += ["--peers"] if c["peers"] and c["op"] == "spmv" and not options.no_peers else []
     start = time.monotonic()
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
     if not done.stdout:  # the error is on stderr already

@@ -1060,7 +1060,7 @@ TESS_API tess_status tess_solver_set_modes(tess_solver *solver, int k, const dou
                                            int64_t ld);
 /* pc=amg: sets the coordinates of the block rows, `dimensions` numbers each (2 or 3, the block
  * size). They are copied. The modes are then the rigid motions: 3 in the plane, 6 in space.
- * Elasticity needs them. */
+ * Elasticity needs them. Modes that were set, before or after, take their place. */
 TESS_API tess_status tess_solver_set_coordinates(tess_solver *solver, int dimensions,
                                                  const double *coordinates);
 /* Sets up now what the first solve would set up. pc=amg is set up no earlier, as it waits for modes

@@ -91,6 +91,8 @@ class Solver(Owner):
         self.plan: Plan | OperatorPlan = OperatorPlan(A) if is_operator(A) else plan_of(A)
         if M is not None and pc is not None:
             raise TypeError("pc is a preconditioner of the library's, M the caller's: give one")
+        if modes is not None and coordinates is not None:
+            raise TypeError("modes take the place of those of the coordinates: give one")
         spec = spec_of(method, {"pc": pc, **options})
         self.spec = spec.decode()
         context = self._context = self.plan._handle.context

@@ -179,6 +179,8 @@ def test_multigrid_takes_coordinates_and_modes():
     assert equal.iterations == fewer.iterations and "6 modes" in same.describe()
     with pytest.raises(ValueError, match="coordinates"):
         tessera.Solver(A, "cg", pc="amg", coordinates=places[1:])
+    with pytest.raises(TypeError, match="give one"):
+        tessera.Solver(A, "cg", pc="amg", coordinates=places, modes=np.ones(A.shape[0]))
     with pytest.raises(ValueError, match="modes"):
         tessera.Solver(A, "cg", pc="amg", modes=modes[1:])
     with pytest.raises(tessera.UnsupportedError, match="modes"):

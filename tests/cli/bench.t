@@ -99,6 +99,15 @@ Mistakes.
   $ tessera bench gen:stencil7:n=3 --device ref --cg
   2> tessera: bench: --cg does nothing without --search
   [2]
+  $ tessera bench gen:stencil7:n=3 --device ref --peers --op spmm:4
+  2> tessera: bench: --peers know no spmm:4: leave out --peers, or --op
+  [2]
+  $ tessera bench gen:stencil7:n=3 --device ref --reps 1 --seconds 2
+  2> tessera: bench: --seconds does nothing with --reps: leave one out
+  [2]
+  $ tessera bench gen:stencil7:n=3 --device ref --list --regroup
+  2> tessera: bench: --regroup does nothing with --list: leave one out
+  [2]
   $ tessera bench gen:stencil7:n=3 --device ref --peers --type f32
   2> tessera: the peers take f64 matrices of whole blocks only, and this is f32 81 x 81 in blocks of 3 x 3: leave out --peers, or choose --type and --block
   [2]

@@ -212,6 +212,9 @@ Coordinates and modes of the wrong size.
   $ tessera solve gen:elasticity:n=3 --device ref --method cg --pc amg --coordinates x6.mtx
   2> tessera: --coordinates: x6.mtx has 6 numbers and must have 144: 3 for each of the 48 block rows, one block row after the other
   [2]
+  $ tessera solve gen:elasticity:n=3 --device ref --method cg --pc amg --modes x6.mtx --coordinates x6.mtx
+  2> tessera: solve: --coordinates does nothing with --modes: leave one out
+  [2]
   $ tessera solve gen:elasticity:n=3 --device ref --method cg --pc amg --modes x6.mtx
   2> tessera: --modes: x6.mtx has 6 numbers, which are not columns of 144: a mode must have one number for each of the matrix's rows
   [2]

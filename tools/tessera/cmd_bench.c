@@ -206,12 +206,15 @@ static int measure(cli_app *app, const bench_args *args, tess_device *device, co
     if (!parse_product(args->op, &options.product))
         return fail(app, EXIT_USAGE,
                     "--op '%s' is none of spmv, spmv_transpose, spmm:K (K=1..1024)", args->op);
+    if (args->peers && options.product.kind != TESS_PRODUCT_SPMV)
+        return fail(app, EXIT_USAGE, "bench: --peers know no %s: leave out --peers, or --op",
+                    args->op);
     options.product.effort = args->all   ? TESS_EFFORT_EXHAUSTIVE
                              : args->few ? TESS_EFFORT_ESTIMATE
                                          : TESS_EFFORT_MEASURE;
     if (args->list)
         return print_list(app, args, device, A, &options);
-    if (args->peers && on_host && options.product.kind == TESS_PRODUCT_SPMV)
+    if (args->peers && on_host)
         options.peers_directory = peers_directory(directory, sizeof directory);
     tess_status status = bench_measure(device, A, &options, &report);
     if (status == TESS_OK && args->search)
@@ -283,7 +286,8 @@ static const cli_option options[] = {
 static const cli_rule rules[] = {
     {"few", WITH, "all"},
     {"cg", WITHOUT, "search"},
-    {"params,reps,seconds,rounds,peers,search,update", WITH, "list"},
+    {"params,reps,seconds,rounds,peers,search,update,regroup", WITH, "list"},
+    {"seconds", WITH, "reps"},
     {0},
 };
 

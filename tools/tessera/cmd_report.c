@@ -144,6 +144,7 @@ static const cli_option options[] = {
 
 static const cli_rule rules[] = {
     SOLVER_RULES,
+    {"coordinates", WITH, "modes"},
     {"rhs,solver,method,pc,tol,max-iterations,options,coordinates,modes", WITH, "no-solve"},
     {0},
 };

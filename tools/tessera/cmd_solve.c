@@ -71,6 +71,7 @@ static const cli_option options[] = {
 
 static const cli_rule rules[] = {
     SOLVER_RULES,
+    {"coordinates", WITH, "modes"},
     {"params", WITHOUT, "kernel,format"},
     {0},
 };
