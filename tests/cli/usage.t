@@ -78,6 +78,9 @@ Mistakes are one sentence with the nearest right word.
 
 Output that cannot be written is a failure.
 
+  $ tessera --version info
+  2> tessera: --version takes nothing more: leave out 'info'
+  [2]
   $ tessera --version >/dev/full
   2> tessera: cannot write standard output: No space left on device
   [1]

@@ -77,6 +77,8 @@ static int dispatch(cli_app *app, int argc, char **argv)
         return EXIT_USAGE;
     }
     if (strcmp(name, "--version") == 0 || strcmp(name, "version") == 0) {
+        if (argc > 2)
+            return fail(app, EXIT_USAGE, "%s takes nothing more: leave out '%s'", name, argv[2]);
         printf("tessera %s\n", tess_version());
         return EXIT_DONE;
     }
