@@ -175,6 +175,9 @@ static inline bool tess_type_exists(tess_type type)
     return (unsigned)type <= TESS_C32;
 }
 
+/* Fails with TESS_ERR_ARGUMENT where the number is no type. */
+tess_status tess_check_type(tess_ctx *ctx, tess_type type);
+
 static inline bool tess_is_complex(tess_type type)
 {
     return type == TESS_C64 || type == TESS_C32;

@@ -29,6 +29,14 @@ size_t tess_type_bytes(tess_type type)
     return tess_type_exists(type) ? tess_type_size(type) : 0;
 }
 
+tess_status tess_check_type(tess_ctx *ctx, tess_type type)
+{
+    if (tess_type_exists(type))
+        return TESS_OK;
+    return tess_fail(ctx, TESS_ERR_ARGUMENT,
+                     "type %d is none of TESS_F64, TESS_F32, TESS_C64, TESS_C32", (int)type);
+}
+
 static int known(tess_status status)
 {
     return (unsigned)status < sizeof statuses / sizeof statuses[0];

@@ -120,6 +120,11 @@ static tess_status warm_kernel(tess_ctx *ctx, tess_jit *jit, const tess_cuda_ker
 tess_status tess_kernel_cache_warm(tess_ctx *ctx, int arch, int *compiled)
 {
     TESS_NEED(ctx, ctx && compiled);
+    if (arch < 1)
+        return tess_fail(ctx, TESS_ERR_ARGUMENT,
+                         "tess_kernel_cache_warm: arch = %d is no compute capability: pass 90 for "
+                         "9.0",
+                         arch);
     char directory[PATH_SIZE];
     TESS_TRY(directory_of(ctx, directory, sizeof directory));
     tess_jit jit = {0};

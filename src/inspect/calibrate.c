@@ -21,10 +21,14 @@ tess_status tess_calibrate(tess_device *device, tess_type type, int32_t block, d
 {
     tess_model *model;
     TESS_NEED(device ? device->ctx : NULL, device && out);
+    TESS_TRY(tess_check_type(device->ctx, type));
     if (block < 0 || block > TESS_CALIBRATE_BLOCK_MAX)
         return tess_fail(device->ctx, TESS_ERR_ARGUMENT,
                          "tess_calibrate: block size %d is not in 0 to %d", (int)block,
                          TESS_CALIBRATE_BLOCK_MAX);
+    if (!(most >= 0))
+        return tess_fail(device->ctx, TESS_ERR_ARGUMENT,
+                         "tess_calibrate: products of at most %g bytes: pass a size, or 0", most);
     TESS_TRY(tess_refuse_complex(device->ctx, __func__, type));
     if (path) /* before minutes of measuring */
         TESS_TRY(tess_model_write(device->ctx, path, NULL));

@@ -85,6 +85,7 @@ tess_status tess_plan_estimate(tess_ctx *ctx, const tess_matrix *A, tess_device 
     tess_candidate candidate = {.format = "bsr"}; /* for backends without candidates */
     TESS_NEED(ctx, ctx && A && device && out);
     TESS_TRY(TESS_TAKE_OPTIONS(ctx, tess_plan_options, given, &options));
+    TESS_TRY(tess_plan_check_options(ctx, device, &options));
     if (device->backend->candidates && A->blocks > 0)
         TESS_TRY(estimate(device, A, &options, &candidate));
     tess_predicted_kernel found = {
@@ -151,7 +152,10 @@ tess_status tess_detection_pick(tess_ctx *ctx, const tess_detection *detection, 
                                 tess_block_candidate *picked, int *count)
 {
     tess_block_candidate found[TESS_BLOCKINGS];
-    TESS_NEED(ctx, ctx && detection && capacity >= 0 && (picked || capacity == 0) && count);
+    TESS_NEED(ctx, ctx && detection && (picked || capacity <= 0) && count);
+    if (capacity < 0)
+        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_detection_pick: room for %d blockings",
+                         capacity);
     const int64_t most = tess_min(tess_pick_blockings(detection, found), capacity);
     for (int64_t i = 0; i < most; i++)
         picked[i] = found[i];

@@ -41,8 +41,12 @@ tess_status tess_predict_sizes(tess_ctx *ctx, const tess_matrix *A, tess_device 
     tess_predict_options taken;
     const tess_predict_options *options = &taken;
     tess_candidates list = {0};
-    TESS_NEED(ctx, ctx && A && device && count >= 0 && unknowns && stored && one && several);
-    TESS_TRY(TESS_TAKE_OPTIONS(ctx, tess_predict_options, given, &taken));
+    TESS_NEED(ctx, ctx && A && device);
+    TESS_NEED(ctx, count <= 0 || (unknowns && stored && one && several));
+    if (count < 0)
+        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_predict_sizes: %lld sizes",
+                         (long long)count);
+    TESS_TRY(tess_model_take_options(ctx, __func__, given, &taken));
     TESS_TRY(tess_refuse_complex(ctx, __func__, A->type));
     const tess_model *model = tess_device_performance(device);
     if (!model)

@@ -4,9 +4,7 @@
 tess_status tess_matrix_check_sizes(tess_ctx *ctx, tess_type type, int64_t rows, int64_t cols,
                                     int32_t block_height, int32_t block_width, int64_t blocks)
 {
-    if (!tess_type_exists(type))
-        return tess_fail(ctx, TESS_ERR_ARGUMENT,
-                         "type %d is none of TESS_F64, TESS_F32, TESS_C64, TESS_C32", (int)type);
+    TESS_TRY(tess_check_type(ctx, type));
     if (rows < 0 || cols < 0)
         return tess_fail(ctx, TESS_ERR_ARGUMENT, "a matrix of %lld x %lld has a negative dimension",
                          (long long)rows, (long long)cols);

@@ -27,8 +27,8 @@ tess_status tess_plan_prepare(tess_ctx *ctx, const tess_matrix *A, tess_device *
     return TESS_OK;
 }
 
-static tess_status check_options(tess_ctx *ctx, const tess_device *device,
-                                 const tess_plan_options *options)
+tess_status tess_plan_check_options(tess_ctx *ctx, const tess_device *device,
+                                    const tess_plan_options *options)
 {
     if (options->effort != TESS_EFFORT_MEASURE && options->effort != TESS_EFFORT_ESTIMATE &&
         options->effort != TESS_EFFORT_EXHAUSTIVE)
@@ -72,7 +72,7 @@ static tess_status create(tess_ctx *ctx, const tess_matrix *A, tess_device *devi
         return tess_null_argument(ctx, "tess_plan_create");
     tess_plan *plan;
     TESS_TRY(TESS_TAKE_OPTIONS(ctx, tess_plan_options, given, &taken));
-    TESS_TRY(check_options(ctx, device, options));
+    TESS_TRY(tess_plan_check_options(ctx, device, options));
     TESS_TRY(tess_device_takes(device, A));
     const bool asked = options->regroup == TESS_REGROUP_ON && !shares_layouts;
     if (!asked)

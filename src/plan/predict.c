@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-enum { DEVICES_MAX = 1024, SOLVES_MAX = 16 };
+enum { SOLVES_MAX = 16 };
 
 /* What a caller's tess_prediction is part of. */
 typedef struct prediction {
@@ -252,20 +252,8 @@ tess_status tess_predict(tess_ctx *ctx, const tess_matrix *A, tess_device *devic
     const tess_predict_options *options = &taken;
     if (!ctx || !A || !device || !out)
         return tess_null_argument(ctx, __func__);
-    TESS_TRY(TESS_TAKE_OPTIONS(ctx, tess_predict_options, given, &taken));
+    TESS_TRY(tess_model_take_options(ctx, __func__, given, &taken));
     TESS_TRY(tess_refuse_complex(ctx, __func__, A->type));
-    if (options->devices < 0 || options->devices > DEVICES_MAX)
-        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_predict: devices = %d is outside 0..%d",
-                         options->devices, DEVICES_MAX);
-    if (!(options->link_bandwidth >= 0) || !(options->sync_seconds >= 0) ||
-        !(options->latency_seconds >= 0))
-        return tess_fail(ctx, TESS_ERR_ARGUMENT,
-                         "tess_predict: link_bandwidth = %g, sync_seconds = %g and "
-                         "latency_seconds = %g: all are at least 0",
-                         options->link_bandwidth, options->sync_seconds, options->latency_seconds);
-    if (options->shared != 0 && options->shared != 1)
-        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_predict: shared = %d is neither 0 nor 1",
-                         options->shared);
     prediction *p;
     TESS_TRY(TESS_CALLOC(ctx, 1, &p));
     p->ctx = ctx;

@@ -63,6 +63,9 @@ tess_status tess_plan_search_shared(tess_ctx *ctx, const tess_matrix *A, tess_de
                                     const tess_plan_options *options, tess_plan **out);
 tess_status tess_plan_create_shared(tess_ctx *ctx, const tess_matrix *A, tess_device *device,
                                     const tess_plan_options *options, tess_plan **out);
+/* plan.c: refuses options that no plan on the device takes. */
+tess_status tess_plan_check_options(tess_ctx *ctx, const tess_device *device,
+                                    const tess_plan_options *options);
 /* Fills trials with what applies and the options allow: trials.c. */
 tess_status tess_search_list(tess_search *search, tess_device *device, const tess_matrix *A,
                              const tess_plan_options *options);

@@ -227,6 +227,68 @@ static void options_tell_their_size(void **state)
     unmake(&f);
 }
 
+/* What tess_predict and tess_plan_create refuse is refused where a part of their work is asked for.
+ * A failure leaves the results as they were. */
+static void what_other_calls_refuse_is_refused(void **state)
+{
+    static const tess_plan_options plans[] = {
+        {.effort = (tess_effort)9}, {.regroup = (tess_regroup)7}, {.form = "halo"}};
+    static const tess_predict_options predictions[] = {
+        {.devices = -1},        {.devices = 1025},
+        {.link_bandwidth = -1}, {.link_bandwidth = NAN},
+        {.sync_seconds = -1e9}, {.latency_seconds = -1},
+        {.shared = 7}};
+    tess_ctx *ctx = test_ctx(state);
+    tess_device *device = test_device(ctx, "cpu:1");
+    tess_matrix *A;
+    tess_predicted_kernel kernel = {.seconds = -7};
+    tess_predicted_solve one = {.devices = -7}, several = {.devices = -7};
+    tess_prediction *prediction = NULL;
+    tess_plan *plan = NULL;
+    const double unknowns = 1e6, stored = 1e8;
+    assert_int_equal(tess_matrix_generate(ctx, "stencil7:n=4,b=2", &A, NULL), TESS_OK);
+    for (size_t i = 0; i < sizeof plans / sizeof *plans; i++) {
+        const tess_status refused = tess_plan_create(ctx, A, device, &plans[i], &plan);
+        assert_int_not_equal(refused, TESS_OK);
+        assert_int_equal(tess_plan_estimate(ctx, A, device, &plans[i], sizeof kernel, &kernel),
+                         refused);
+    }
+    for (size_t i = 0; i < sizeof predictions / sizeof *predictions; i++) {
+        assert_int_equal(tess_predict(ctx, A, device, &predictions[i], &prediction),
+                         TESS_ERR_ARGUMENT);
+        assert_int_equal(tess_predict_sizes(ctx, A, device, &predictions[i], 1, &unknowns, &stored,
+                                            &one, &several),
+                         TESS_ERR_ARGUMENT);
+    }
+    assert_true(kernel.seconds == -7 && one.devices == -7 && several.devices == -7);
+    assert_null(prediction);
+    assert_null(plan);
+    assert_int_equal(tess_predict_sizes(ctx, A, device, NULL, 0, NULL, NULL, NULL, NULL), TESS_OK);
+    assert_int_equal(
+        tess_predict_sizes(ctx, A, device, NULL, -1, &unknowns, &stored, &one, &several),
+        TESS_ERR_ARGUMENT);
+    tess_device_close(device);
+    tess_matrix_destroy(A);
+}
+
+static void calibrations_check_their_numbers(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    tess_device *device = test_device(ctx, "cpu:1");
+    tess_model_part *part = NULL;
+    int compiled = -7;
+    assert_int_equal(tess_calibrate(device, (tess_type)7, 2, 1e4, NULL, NULL, &part),
+                     TESS_ERR_ARGUMENT);
+    assert_int_equal(tess_calibrate(device, TESS_F64, 2, -1, NULL, NULL, &part), TESS_ERR_ARGUMENT);
+    assert_int_equal(tess_calibrate(device, TESS_F64, 2, NAN, NULL, NULL, &part),
+                     TESS_ERR_ARGUMENT);
+    assert_null(part);
+    assert_int_equal(tess_kernel_cache_warm(ctx, 0, &compiled), TESS_ERR_ARGUMENT);
+    assert_int_equal(tess_kernel_cache_warm(ctx, -1, &compiled), TESS_ERR_ARGUMENT);
+    assert_int_equal(compiled, -7);
+    tess_device_close(device);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -236,6 +298,8 @@ int main(void)
         cmocka_unit_test(the_most_threads_are_one_number),
         cmocka_unit_test(asymmetry_with_nan_is_nan),
         cmocka_unit_test(options_tell_their_size),
+        cmocka_unit_test(what_other_calls_refuse_is_refused),
+        cmocka_unit_test(calibrations_check_their_numbers),
     };
     return cmocka_run_group_tests(tests, test_setup, test_teardown);
 }

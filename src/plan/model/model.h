@@ -243,6 +243,9 @@ typedef struct tess_link {
     const tess_model_split *split; /* NULL: even shares, and eq. 11's direct copies of all of p */
 } tess_link;
 
+/* Takes a caller's options, and refuses numbers outside their ranges. */
+tess_status tess_model_take_options(tess_ctx *ctx, const char *call,
+                                    const tess_predict_options *given, tess_predict_options *out);
 /* The link as given. An option that is 0 stands for a default:
  *
  *     link_bandwidth    measured copies by way of the host, else 50 GB/s

@@ -164,6 +164,27 @@ static double seconds_at_once(const tess_model *model, const tess_model_problem 
  */
 enum { SYNCS = 4, SUMS = 2 };
 
+tess_status tess_model_take_options(tess_ctx *ctx, const char *call,
+                                    const tess_predict_options *given, tess_predict_options *out)
+{
+    enum { DEVICES_MAX = 1024 };
+    tess_predict_options taken;
+    TESS_TRY(TESS_TAKE_OPTIONS(ctx, tess_predict_options, given, &taken));
+    if (taken.devices < 0 || taken.devices > DEVICES_MAX)
+        return tess_fail(ctx, TESS_ERR_ARGUMENT, "%s: devices = %d is outside 0..%d", call,
+                         taken.devices, DEVICES_MAX);
+    if (!(taken.link_bandwidth >= 0) || !(taken.sync_seconds >= 0) || !(taken.latency_seconds >= 0))
+        return tess_fail(ctx, TESS_ERR_ARGUMENT,
+                         "%s: link_bandwidth = %g, sync_seconds = %g and latency_seconds = %g: all "
+                         "are at least 0",
+                         call, taken.link_bandwidth, taken.sync_seconds, taken.latency_seconds);
+    if (taken.shared != 0 && taken.shared != 1)
+        return tess_fail(ctx, TESS_ERR_ARGUMENT, "%s: shared = %d is neither 0 nor 1", call,
+                         taken.shared);
+    *out = taken;
+    return TESS_OK;
+}
+
 tess_link tess_model_link(const tess_model *model, const tess_predict_options *options)
 {
     static const double default_link = 50e9, default_sync = 10e-6, default_latency = 2e-6;
