@@ -132,7 +132,9 @@ tess_status tess_progress(tess_ctx *ctx, const char *what, double done, double t
     if (now < ctx->progress_next)
         return TESS_OK;
     ctx->progress_next = now + 0.1;
-    if (ctx->progress(ctx->progress_user, what, total > 0 ? done / total : -1.0) != 0)
+    /* A file that grows while it is read has more bytes than were announced. */
+    const double fraction = total > 0 ? tess_min(done / total, 1.0) : -1.0;
+    if (ctx->progress(ctx->progress_user, what, fraction) != 0)
         return tess_fail(ctx, TESS_ERR_CANCELLED, "%s: cancelled", what);
     return TESS_OK;
 }

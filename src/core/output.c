@@ -68,7 +68,7 @@ static tess_status find_place(tess_output *out, place *p)
         return TESS_OK;
     }
     p->exists = stat(out->path, &p->old) == 0;
-    if (!p->exists && errno != ENOENT)
+    if (!p->exists && (errno != ENOENT || out->path[0] == '\0')) /* no file has an empty name */
         return system_fault(out, "cannot be created");
     if (p->exists && S_ISDIR(p->old.st_mode)) {
         errno = EISDIR;

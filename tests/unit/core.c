@@ -289,6 +289,9 @@ static void progress_is_sparse_and_can_cancel(void **state)
     assert_true(seen.count >= 1 && seen.count < 10);
     assert_true(seen.fraction == 0.25);
     assert_string_equal(seen.line, "reading");
+    ctx->progress_next = 0;
+    assert_int_equal(tess_progress(ctx, "reading", 5, 4), TESS_OK);
+    assert_true(seen.fraction == 1);
     seen.answer = 1;
     ctx->progress_next = 0;
     assert_int_equal(tess_progress(ctx, "reading", 1, 0), TESS_ERR_CANCELLED);

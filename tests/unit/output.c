@@ -107,6 +107,7 @@ static void what_may_not_be_written_stays_as_it_is(void **state)
     expect_refused(ctx, file_path("closed"), "Is a directory");
     expect_refused(ctx, file_path("none/a"), "No such file or directory");
     expect_refused(ctx, file_path("kept/a"), "Not a directory");
+    expect_refused(ctx, "", "No such file or directory");
     const bool root = geteuid() == 0; /* may write everywhere */
     if (root) {
         assert_int_equal(chmod(test_folder, 0777), 0);

@@ -139,9 +139,10 @@ static tess_status read_section(tess_ctx *ctx, const char *path, int fd,
             status = tess_fail(ctx, TESS_ERR_IO, "%s: its %s cannot be read", path,
                                tess_file_section_names[index]);
         else
-            status =
-                tess_progress(ctx, "reading", (double)(section->offset + last * TESS_FILE_PIECE),
-                              (double)header->file_bytes);
+            status = tess_progress(
+                ctx, "reading",
+                (double)(section->offset + tess_min(last * TESS_FILE_PIECE, section->bytes)),
+                (double)header->file_bytes);
     }
     if (status == TESS_OK && section->checksum != tess_file_section_checksum(pieces, count))
         status = tess_fail(ctx, TESS_ERR_FORMAT, "%s: the checksum of its %s is wrong", path,

@@ -171,6 +171,43 @@ static void broken_arrays_are_refused(void **state)
     unlink(path);
 }
 
+/* The context, whose next progress is called at once, and the largest fraction so far. */
+typedef struct seen {
+    tess_ctx *ctx;
+    double largest;
+} seen;
+
+static int keep_largest(void *user, const char *what, double fraction)
+{
+    seen *s = user;
+    (void)what;
+    s->ctx->progress_next = 0;
+    s->largest = tess_max(s->largest, fraction);
+    return 0;
+}
+
+/* The last piece of a section is seldom whole. */
+static void progress_counts_bytes_of_the_file(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    const char *path = file_path("a.tess");
+    size_t size;
+    tess_matrix *A;
+    tess_file_header header;
+    seen s = {.ctx = ctx};
+    unsigned char *bytes = sample(ctx, path, &size);
+    memcpy(&header, bytes, sizeof header);
+    tess_ctx_set_progress(ctx, keep_largest, &s);
+    ctx->progress_next = 0;
+    assert_int_equal(tess_matrix_read(ctx, path, &A), TESS_OK);
+    tess_ctx_set_progress(ctx, NULL, NULL);
+    const double ends = (double)(header.section[2].offset + header.section[2].bytes);
+    assert_true(s.largest == ends / (double)header.file_bytes);
+    tess_matrix_destroy(A);
+    free(bytes);
+    unlink(path);
+}
+
 static void running_out_of_memory_leaves_nothing(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
@@ -195,6 +232,7 @@ int main(void)
         cmocka_unit_test(any_truncation_is_found),
         cmocka_unit_test(lying_headers_are_refused),
         cmocka_unit_test(broken_arrays_are_refused),
+        cmocka_unit_test(progress_counts_bytes_of_the_file),
         cmocka_unit_test(running_out_of_memory_leaves_nothing),
     };
     return cmocka_run_group_tests(tests, files_setup, files_teardown);
