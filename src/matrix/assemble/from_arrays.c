@@ -133,6 +133,7 @@ tess_status tess_matrix_from_csr_i32(tess_ctx *ctx, tess_type type, int64_t rows
                                      const int32_t *row_offsets, const int32_t *columns,
                                      const void *values, tess_matrix **out)
 {
+    TESS_NEED(ctx, ctx && out && row_offsets);
     return tess_matrix_from_bsr_i32(ctx, type, rows, cols, 1, 1, row_offsets, columns, values,
                                     TESS_ORDER_COLUMN_MAJOR, out);
 }
