@@ -45,12 +45,13 @@ tess_status tess_plan_get_info(const tess_plan *plan, size_t size, tess_plan_inf
     return tess_fill(out, size, &info, sizeof info);
 }
 
-/* Gives the candidate other parameters, and prices it again. */
-static tess_status price_with(tess_device *device, const tess_matrix *A, const char *params,
-                              tess_candidate *candidate)
+/* Prices a candidate, with the parameters that were asked for. */
+static tess_status price(tess_device *device, const tess_matrix *A, const char *params,
+                         tess_candidate *candidate)
 {
     tess_candidates list = {0};
-    snprintf(candidate->params, sizeof candidate->params, "%s", params);
+    if (params)
+        snprintf(candidate->params, sizeof candidate->params, "%s", params);
     TESS_TRY(tess_candidates_add(device->ctx, &list, candidate));
     const tess_status status = tess_candidates_rank(device, A, &list);
     *candidate = list.items[0];
@@ -58,23 +59,33 @@ static tess_status price_with(tess_device *device, const tess_matrix *A, const c
     return status;
 }
 
-/* The first candidate that applies and agrees with the options. */
+/* The first candidate of a search that chooses by the model alone. */
+static tess_status first_trial(tess_device *device, const tess_matrix *A,
+                               const tess_plan_options *options, tess_candidate *out, bool *found)
+{
+    tess_search search = {.effort = TESS_EFFORT_ESTIMATE};
+    const tess_status status = tess_search_list(&search, device, A, options);
+    *found = status == TESS_OK && search.count > 0;
+    if (*found)
+        *out = search.trials[0].candidate;
+    tess_free(device->ctx, search.trials);
+    return status;
+}
+
+/* What a plan with these options would take. */
 static tess_status estimate(tess_device *device, const tess_matrix *A,
                             const tess_plan_options *options, tess_candidate *out)
 {
-    tess_search search = {.effort = TESS_EFFORT_ESTIMATE};
-    tess_status status = tess_search_list(&search, device, A, options);
-    if (status == TESS_OK && search.count > 0)
-        *out = search.trials[0].candidate;
-    else if (status == TESS_OK)
-        status = tess_fail(device->ctx, TESS_ERR_OPTION,
-                           "no kernel of '%s' is format=%s, kernel=%s for this matrix: leave them "
-                           "NULL, or see `tessera bench INPUT --list`",
-                           device->backend->name, options->format ? options->format : "NULL",
-                           options->kernel ? options->kernel : "NULL");
-    tess_free(device->ctx, search.trials);
-    return status == TESS_OK && options->params ? price_with(device, A, options->params, out)
-                                                : status;
+    const bool closed = tess_search_closed(options);
+    bool found;
+    TESS_TRY((closed ? tess_search_first : first_trial)(device, A, options, out, &found));
+    if (!found)
+        return tess_fail(device->ctx, TESS_ERR_OPTION,
+                         "no kernel of '%s' is format=%s, kernel=%s for this matrix: leave them "
+                         "NULL, or see `tessera bench INPUT --list`",
+                         device->backend->name, options->format ? options->format : "NULL",
+                         options->kernel ? options->kernel : "NULL");
+    return closed ? price(device, A, options->params, out) : TESS_OK;
 }
 
 tess_status tess_plan_estimate(tess_ctx *ctx, const tess_matrix *A, tess_device *device,
@@ -86,6 +97,7 @@ tess_status tess_plan_estimate(tess_ctx *ctx, const tess_matrix *A, tess_device 
     TESS_NEED(ctx, ctx && A && device && out);
     TESS_TRY(TESS_TAKE_OPTIONS(ctx, tess_plan_options, given, &options));
     TESS_TRY(tess_plan_check_options(ctx, device, &options));
+    TESS_TRY(tess_device_takes(device, A));
     if (device->backend->candidates && A->blocks > 0)
         TESS_TRY(estimate(device, A, &options, &candidate));
     tess_predicted_kernel found = {

@@ -100,3 +100,27 @@ cleanup:
     tess_candidates_free(device->ctx, &list);
     return status;
 }
+
+bool tess_search_closed(const tess_plan_options *options)
+{
+    return options->params || options->reproducible;
+}
+
+tess_status tess_search_first(tess_device *device, const tess_matrix *A,
+                              const tess_plan_options *options, tess_candidate *out, bool *found)
+{
+    const tess_product product = {.kind = TESS_PRODUCT_SPMV,
+                                  .effort = TESS_EFFORT_ESTIMATE,
+                                  .format = options->format,
+                                  .shapes = tess_search_shapes(TESS_EFFORT_ESTIMATE, A)};
+    tess_candidates list = {0};
+    const tess_status status = device->backend->candidates(device, A, &product, &list);
+    *found = false;
+    for (int64_t i = 0; status == TESS_OK && i < list.count && !*found; i++) {
+        *found = asked_for(options, &list.items[i]);
+        if (*found)
+            *out = list.items[i];
+    }
+    tess_candidates_free(device->ctx, &list);
+    return status;
+}

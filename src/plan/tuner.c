@@ -212,15 +212,14 @@ static tess_status search_among(tess_arena *a, tess_plan **out)
 /* Whether the choice is the library's: then wisdom may make it, and is told what was found. */
 static bool open_choice(const tess_plan_options *options)
 {
-    return !options->format && !options->kernel && !options->params && !options->reproducible;
+    return !options->format && !options->kernel && !tess_search_closed(options);
 }
 
 /* Whether there is anything to choose. */
 static bool worth_choosing(const tess_arena *a)
 {
     const tess_plan_options *options = a->options;
-    return !options->params && !options->reproducible && a->device->backend->candidates &&
-           a->A->blocks > 0;
+    return !tess_search_closed(options) && a->device->backend->candidates && a->A->blocks > 0;
 }
 
 static tess_status search_and_keep(tess_arena *a, tess_plan **out)

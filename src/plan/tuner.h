@@ -69,6 +69,12 @@ tess_status tess_plan_check_options(tess_ctx *ctx, const tess_device *device,
 /* Fills trials with what applies and the options allow: trials.c. */
 tess_status tess_search_list(tess_search *search, tess_device *device, const tess_matrix *A,
                              const tess_plan_options *options);
+/* The first candidate in the backend's own order that the options allow: what a plan takes whose
+ * options leave no choice. It has no price. *found: whether there is one. */
+tess_status tess_search_first(tess_device *device, const tess_matrix *A,
+                              const tess_plan_options *options, tess_candidate *out, bool *found);
+/* Whether `params` or `reproducible` leave nothing to choose: the backend takes its own choice. */
+bool tess_search_closed(const tess_plan_options *options);
 /* Whether shapes for fbcsr are looked for, which takes as long as many products of a small matrix.
  */
 bool tess_search_shapes(tess_effort effort, const tess_matrix *A);

@@ -178,12 +178,14 @@ static void complex_matrices_are_refused_where_the_header_says(void **state)
     tess_shape_detection *shapes;
     tess_model_part *part;
     tess_partition *partition;
+    tess_predicted_kernel kernel;
     const tess_plan_options regroup = {.regroup = TESS_REGROUP_ON};
     const tess_operator op = {.type = TESS_C64, .rows = 16, .apply = copy};
     const tess_status no = TESS_ERR_UNSUPPORTED;
     test_ok(ctx, tess_matrix_generate(ctx, "stencil7:n=2,b=2,type=c64", &A, NULL));
     test_ok(ctx, tess_matrix_to_csr(ctx, A, TESS_ZEROS_KEEP, &B));
     expect(ctx, "parts", tess_plan_create(ctx, A, two, NULL, &plan), no);
+    expect(ctx, "estimate", tess_plan_estimate(ctx, A, two, NULL, sizeof kernel, &kernel), no);
     expect(ctx, "multiply", tess_matrix_multiply(ctx, A, A, &B), no);
     expect(ctx, "regroup", tess_plan_create(ctx, B, one, &regroup, &plan), no);
     expect(ctx, "shapes", tess_detect_shapes(ctx, B, &shapes), no);
