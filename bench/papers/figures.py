@@ -256,28 +256,29 @@ def figures_004(quick):
         [(f"N = {n}", number, "f64", 0, f"blocks={n}:{source(name)}", ["multi_row"]) for n in sizes for number, (_, name) in TABLE_5.items()],
         [("tessera on multiple rows, an iteration", ["iteration"]), ("estimate", ["estimate"])], "GFlop/s", "Id in Table 5", program="cg",
         weight=0.7, quick=SAME)
-    dense = (128, 256, 512, 1024, 2048, 4096, 8192, 16384)
-    blocks = (4, 8, 16) if quick else (2, 4, 8, 16, 32, 64)
+    dense = (128, 256, 512, 1024, 2048, 4096, 8192, 16384) if quick else (16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384)
+    blocks = (4, 8, 16) if quick else (1, 2, 4, 8, 16, 32, 64)
 
     def kernels(n, b):
-        some = ["plan", "by_column" if b <= 32 else "row_per_thread"]
-        some += [] if n > 4096 else ["block_row", "block_row:T=256", "block_row:T=512", "multi_row"]
+        some = ["plan"] + ([] if b == 1 else ["by_column" if b <= 32 else "row_per_thread"])
+        some += [] if n > (4096 if quick else 8192) else ["block_row", "block_row:T=256", "block_row:T=512", "multi_row"]
         return some + (["cublas"] if b == 8 else [])
     for real in ("f32", "f64"):
         yield Figure(
             f"004-dense-{real}", f"Dense matrices through block formats, {real} (paper 004, section 6.1)",
             "All mappings but 1 × 1 blocks are as fast as cublasSgemv or up to 15 % faster; single block row with 8 × 8 blocks reaches its peak at "
             "sizes 10 times smaller than cuBLAS.",
-            [("dense", n, real, 0, f"dense:n={n},b={b}", kernels(n, b)) for n in dense for b in blocks],
+            [("dense", n, real, 0, f"dense:n={n},b={b}", kernels(n, b)) for n in dense for b in blocks if b <= n],
             [("best kernel and b", ["plan", "bsr/", "block_row", "multi_row", "by_column", "row_per_thread"]), ("tessera's plan, best b", ["plan"]),
              ("block row", ["block_row"]), ("multiple rows", ["multi_row"]), ("by column", ["by_column", "row_per_thread"]),
              ("cuBLAS gemv", ["cublas"]), ("OpenBLAS gemv", ["cblas"])],
             "GB/s of the matrix", "n", devices=("cuda", "cpu"), weight=1.5, baseline=("cuBLAS gemv", "OpenBLAS gemv"),
             cpu_cases=[("dense", n, real, 0, f"dense:n={n},b={b}", ["plan", "bsr/"] + (["cblas"] if b == 8 else []))
-                       for n in dense for b in blocks if n <= 8192 or not quick and has_memory(n, real)],
-            quick="`--quick` takes b = 4, 8 and 16, and on a CPU n up to 8192. A full run has b = 2 to 64, "
-                  "and on a CPU n = 16384 too where three times the matrix fits its memory, 6.4 GB in f64.",
-            never="block row and multiple rows above n = 4096")
+                       for n in dense for b in blocks if b <= n and (n <= 8192 or not quick and has_memory(n, real))],
+            quick="`--quick` takes n = 128 to 16384, on a CPU to 8192, and b = 4, 8 and 16. A full run has n = 16 to "
+                  "16384 and b = 1 to 64; on a CPU n = 16384 only where three times the matrix "
+                  "fits its memory, 6.4 GB in f64.",
+            never="block row and multiple rows above n = 4096 (in a full run above 8192)")
 
 
 def all_figures(quick):
