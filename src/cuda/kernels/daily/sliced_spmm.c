@@ -1,5 +1,5 @@
 /* The descriptor of SpMM on sliced storage; sliced_spmm.cu says what the macros mean. */
-#include "cuda/kernels/sliced.h"
+#include "cuda/kernels/daily/sliced.h"
 
 enum { C, SIGMA, EACH, CHUNK, THREADS, COUNT };
 
