@@ -23,7 +23,10 @@
  *   - A context may be used by one thread at a time. tess_plan_create says which products may run
  *     at the same time. Two contexts share nothing.
  *   - Option structs may be zeroed: zero is the default of every field. NULL means all defaults.
- *   - Destroy functions take the object alone and accept NULL.
+ *   - Destroy functions take the object alone and accept NULL. What was made from an object is
+ *     destroyed before it: a solver before its plan, a plan before its matrix and its device, all
+ *     before their context. A matrix may outlive its builder. Detections, partitions and
+ *     predictions may outlive their matrix and their device.
  *   - A constant of an enum begins with the enum's name: TESS_EFFORT_MEASURE. Constants that
  *     nearly every program needs are shorter: TESS_OK and TESS_ERR_..., TESS_F64, TESS_F32,
  *     TESS_C64, TESS_C32.
@@ -94,7 +97,9 @@ TESS_API const char *tess_nearest(const char *word, const char *const *candidate
 
 typedef struct tess_ctx tess_ctx;
 
-/* Memory hooks. `allocate` returns storage aligned to `alignment` (a power of two) or NULL. */
+/* Memory hooks. `allocate` returns storage aligned to `alignment` (a power of two) or NULL. Calls
+ * come from the thread that called the library. On a device of several parts they come from the
+ * parts' threads too, one at a time. */
 typedef struct tess_allocator {
     void *(*allocate)(void *user, size_t bytes, size_t alignment);
     void (*release)(void *user, void *pointer);
@@ -213,7 +218,7 @@ typedef enum tess_ownership {
 typedef struct tess_matrix_view {
     tess_type type;
     int64_t rows, cols;                /* in scalars */
-    int32_t block_height, block_width; /* r and c */
+    int32_t block_height, block_width; /* r and c, 1 .. 32768 */
     int64_t block_rows, block_cols;    /* in blocks: ceil(rows / r), ceil(cols / c) */
     int64_t blocks;                    /* stored blocks */
     const int64_t *row_offsets;        /* block_rows + 1 */
@@ -601,8 +606,8 @@ typedef struct tess_plan_options {
 } tess_plan_options;
 
 /* Prepares A for repeated products on a device. The plan refers to A's arrays where it can, so A
- * must outlive it. Results are bitwise repeatable on the same plan. A "profile:" device, which
- * computes nothing, fails with TESS_ERR_UNSUPPORTED.
+ * must outlive it, and so must the device. Results are bitwise repeatable on the same plan. A
+ * "profile:" device, which computes nothing, fails with TESS_ERR_UNSUPPORTED.
  *
  * A kernel that the library chose may fail while the plan is made, or at the plan's first product.
  * The call succeeds all the same: the next candidate takes the kernel's place, and
@@ -1024,7 +1029,8 @@ typedef struct tess_result {
     tess_reason reason;
     char text[256]; /* one sentence: which quantity, its value, the iteration */
     int64_t iterations;
-    double residual;      /* |r| / |b| of the recurrence at the end */
+    double residual;      /* |r| / |b| of the recurrence at the end; recomputed with auto, scale=,
+                             order=, pivot= and inner= */
     double true_residual; /* |b - A x| / |b|, recomputed from the x that is returned */
     double rhs_norm;      /* |b| */
     double seconds;       /* in all, of which: */
@@ -1126,7 +1132,8 @@ typedef struct tess_operator {
 
 /* A plan whose products are the caller's, for solvers of every method. It has no entries, so that
  * "auto", scale=, order=, inner= and the library's preconditioners do not work with it, nor do
- * tess_spmm and tess_plan_update_values. On "cpu:4,4" the operator is called with whole vectors. */
+ * tess_spmv_dot, tess_spmm and tess_plan_update_values. On "cpu:4,4" the operator is called with
+ * whole vectors. */
 TESS_API tess_status tess_plan_from_operator(tess_ctx *ctx, tess_device *device,
                                              const tess_operator *A, tess_plan **out);
 /* tess_solver_create with the caller's preconditioner in the place of pc=. Methods for symmetric A
