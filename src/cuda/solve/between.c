@@ -2,7 +2,7 @@
  * the registers of the device. */
 #include "cuda/solve/space.h"
 
-enum { THREADS = 512, MOST = 4 };
+enum { THREADS = 512, LEAST_THREADS = 256, MOST = 4 };
 
 /* One thread block per multiprocessor, or fewer than half as many where rows are few: the next
  * product starts early on the multiprocessors that are free, and needs many of them. */
@@ -11,6 +11,18 @@ static int grid_of(const tess_space *space)
     const int64_t enough = tess_ceil_div(space->rows, 256);
     const int all = tess_cuda_space_of(space)->cuda->multiprocessors;
     return 2 * enough < all ? (int)enough : all;
+}
+
+/* Threads of a thread block: on all multiprocessors not many more than rows. The launch starts
+ * while the product ends only if its registers are free beside the product's on every
+ * multiprocessor. A diagonal's block may add rows to a share. */
+static int threads_of(const tess_space *space)
+{
+    const int grid = grid_of(space);
+    const int64_t rows = space->rows / grid + 16;
+    if (grid < tess_cuda_space_of(space)->cuda->multiprocessors || rows > THREADS)
+        return THREADS;
+    return (int)tess_max(tess_ceil_div(rows, 128) * 128, LEAST_THREADS);
 }
 
 tess_status tess_cuda_need_between(tess_space *space, tess_unit_list *list)
@@ -23,8 +35,8 @@ tess_status tess_cuda_need_between(tess_space *space, tess_unit_list *list)
         if (!list->between)
             TESS_TRY(TESS_CALLOC(space->ctx, MOST, &list->between));
         tess_between *b = &list->between[list->between_count];
-        if (!tess_between_write(list, at, count, space->type, THREADS, space->rows, grid_of(space),
-                                &b->code))
+        if (!tess_between_write(list, at, count, space->type, threads_of(space), space->rows,
+                                grid_of(space), &b->code))
             continue;
         b->first = at;
         b->count = count;
