@@ -1,5 +1,6 @@
 /* Makes a part from block rows whose columns are numbered in the whole matrix. */
 #include "dist/part.h"
+#include "matrix/sort.h"
 
 static void rows_free(tess_ctx *ctx, tess_part_rows *rows)
 {
@@ -110,25 +111,14 @@ static bool is_own(const tess_part *part, int64_t column)
     return column >= part->firsts[rank] && column < part->firsts[rank + 1];
 }
 
-static int compare_columns(const void *a, const void *b)
-{
-    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* Lists the distinct outside columns, sorted. `halo` has room for one per block. */
 static int64_t list_halo(const tess_part *part, const tess_part_view *v, int64_t *halo)
 {
-    int64_t count = 0, distinct = 0;
+    int64_t count = 0;
     for (int64_t k = 0; k < part->entries; k++)
         if (!is_own(part, v->columns[k]))
             halo[count++] = v->columns[k];
-    if (count > 0)
-        qsort(halo, (size_t)count, sizeof *halo, compare_columns);
-    for (int64_t i = 0; i < count; i++)
-        if (i == 0 || halo[i] != halo[i - 1])
-            halo[distinct++] = halo[i];
-    return distinct;
+    return count > 0 ? tess_distinct(halo, count) : 0;
 }
 
 static tess_status rows_alloc(tess_ctx *ctx, int64_t block_rows, int64_t blocks,

@@ -41,3 +41,27 @@ tess_sort_key *tess_sort_keys(tess_sort_key *keys, tess_sort_key *scratch, int64
     }
     return keys;
 }
+
+static int by_number_32(const void *a, const void *b)
+{
+    const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+    return (x > y) - (x < y);
+}
+
+static int by_number_64(const void *a, const void *b)
+{
+    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+int64_t tess_distinct_of(void *columns, size_t size, int64_t count)
+{
+    char *kept = columns;
+    qsort(columns, (size_t)count, size, size == 4 ? by_number_32 : by_number_64);
+    for (char *next = columns; next < (char *)columns + (size_t)count * size; next += size)
+        if (kept == columns || memcmp(next, kept - size, size) != 0) {
+            memmove(kept, next, size);
+            kept += size;
+        }
+    return (kept - (char *)columns) / (int64_t)size;
+}

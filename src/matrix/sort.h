@@ -1,4 +1,4 @@
-/* Sorting the blocks of one row by column. */
+/* Sorting columns, and the blocks of one row by column. */
 #pragma once
 
 #include "matrix/matrix.h"
@@ -16,6 +16,10 @@ static inline bool tess_columns_rise(const int32_t *columns, int64_t count)
             return false;
     return true;
 }
+
+/* Sorts columns of 32 or 64 bits and keeps each once. Returns how many there are. */
+int64_t tess_distinct_of(void *columns, size_t size, int64_t count);
+#define tess_distinct(columns, count) tess_distinct_of(columns, sizeof *(columns), count)
 
 /* Sorts by column; equal columns keep their order. Both arrays have `count` elements. Returns the
  * one of them that holds the result. */

@@ -24,6 +24,7 @@
  */
 #include "format/fbcsr/slices.h"
 #include "format/fbcsr/split.h"
+#include "matrix/sort.h"
 
 static const char *const candidates[] = {
     "32x32,16x16,8x8,6x6,5x5,4x4,3x3,2x2", "8x4,4x8,8x2,2x8,2x6,6x3,3x6,5x3,3x5,4x3,3x4,4x2,2x4",
@@ -98,25 +99,15 @@ static int64_t piece_end(const tess_matrix *csr, int64_t first, int64_t most, in
     return row;
 }
 
-static int by_column(const void *a, const void *b)
-{
-    const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* Removes columns that no row has, since the search for diagonals takes time for every column. Gaps
  * remain wide enough that no shape reaches across them. */
 static tess_status compact_columns(tess_ctx *ctx, tess_fbcsr_pattern *P)
 {
     const int64_t keep = 2 * TESS_SHAPE_SIDE, entries = P->row_offsets[P->rows];
     int32_t *used, *becomes;
-    int64_t count = 0;
     TESS_TRY(TESS_ALLOC(ctx, 2 * entries + 1, &used));
     memcpy(used, P->columns, (size_t)entries * sizeof *used);
-    qsort(used, (size_t)entries, sizeof *used, by_column);
-    for (int64_t i = 0; i < entries; i++)
-        if (i == 0 || used[i] != used[count - 1])
-            used[count++] = used[i];
+    const int64_t count = tess_distinct(used, entries);
     becomes = used + count;
     for (int64_t i = 0; i < count; i++) {
         int64_t gap = used[i] - (i > 0 ? used[i - 1] : 0);

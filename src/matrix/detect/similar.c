@@ -6,6 +6,7 @@
  * rows whose signatures agree are compared column by column.
  */
 #include "matrix/detect/regroup.h"
+#include "matrix/sort.h"
 
 enum { BINS = 16, AGREE = 6, CLOSEST = 24, FAR_LESS = 6 };
 /* Of the rows with the least number of agreeing bins that passes, at most this many are compared
@@ -252,12 +253,6 @@ typedef struct grouping {
     tess_pattern *Q;
 } grouping;
 
-static int compare_groups(const void *a, const void *b)
-{
-    const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* Writes each row's groups, sorted and each once, to where its columns are in P, and their number
  * to row_offsets[i + 1]. */
 static void group_rows(void *arg, tess_range rows)
@@ -266,14 +261,9 @@ static void group_rows(void *arg, tess_range rows)
     for (int64_t i = rows.first; i < rows.last; i++) {
         const int64_t first = job->P->row_offsets[i], count = job->P->row_offsets[i + 1] - first;
         int32_t *groups = job->Q->columns + first;
-        int64_t kept = 0;
         for (int64_t k = 0; k < count; k++)
             groups[k] = job->group_of[job->P->columns[first + k]];
-        qsort(groups, (size_t)count, sizeof *groups, compare_groups);
-        for (int64_t k = 0; k < count; k++)
-            if (k == 0 || groups[k] != groups[k - 1])
-                groups[kept++] = groups[k];
-        job->Q->row_offsets[i + 1] = kept;
+        job->Q->row_offsets[i + 1] = tess_distinct(groups, count);
     }
 }
 
