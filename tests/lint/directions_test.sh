@@ -11,6 +11,7 @@ plant() { # a sound tree: low <- high
     mkdir -p "$tree/src/low" "$tree/src/high/device" "$tree/tests/lint" "$tree/tools" "$tree/include"
     mkdir -p "$tree/examples" "$tree/bench" "$tree/mpi" "$tree/petsc" "$tree/python" "$tree/fortran"
     printf 'outside: tessera/tessera.h\nlow:\nhigh: low\nhigh/device: low high\n' >"$tree/tests/lint/directions.txt"
+    printf '| `src/%s` | a room |\n' low high high/device >"$tree/CONTRIBUTING.md"
     printf '#include "tessera/tessera.h"\n' >"$tree/src/low/low.h"
     printf '#include "low/low.h"\n#include <stdio.h>\n' >"$tree/src/high/high.h"
     printf '#include "common.cuh"\n' >"$tree/src/high/device/kernel.cu"
@@ -49,6 +50,9 @@ expect "src/other/other.c: directory other is not in tests/lint/directions.txt"
 plant # a directory that no longer exists
 rm -r "$tree/src/high/device"
 expect "tests/lint/directions.txt:4: high/device has no sources"
+plant # a directory that is in no table of CONTRIBUTING.md
+sed -i '/high`/d' "$tree/CONTRIBUTING.md"
+expect "CONTRIBUTING.md: src/high has no row"
 plant # a path from somewhere else
 printf '#include "low.h"\n' >"$tree/src/high/local.c"
 expect 'src/high/local.c:1: "low.h" is no file of src/'
