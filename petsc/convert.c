@@ -4,7 +4,7 @@
 
 /* The names of most types begin with "seq" or "mpi". Others, such as a nest, are what their
  * communicator is. */
-static PetscErrorCode is_parallel(Mat A, PetscBool *parallel)
+PetscErrorCode tess_petsc_is_parallel(Mat A, PetscBool *parallel)
 {
     const char *type = ((PetscObject)A)->type_name;
     PetscMPIInt processes;
@@ -36,7 +36,7 @@ PetscErrorCode tess_petsc_to_aij(Mat A, Mat *out)
 
     PetscFunctionBegin;
     PetscCall(is_plain_aij(A, &plain));
-    PetscCall(is_parallel(A, &parallel));
+    PetscCall(tess_petsc_is_parallel(A, &parallel));
     MatType type = parallel ? MATMPIAIJ : MATSEQAIJ;
     if (plain) {
         PetscCall(MatDuplicate(A, MAT_COPY_VALUES, out));
@@ -57,7 +57,7 @@ static PetscErrorCode adopt(Mat A)
     PetscBool parallel;
 
     PetscFunctionBegin;
-    PetscCall(is_parallel(A, &parallel));
+    PetscCall(tess_petsc_is_parallel(A, &parallel));
     PetscCall(parallel ? tess_petsc_mpi_adopt(A) : tess_petsc_seq_adopt(A));
     PetscFunctionReturn(0);
 }
@@ -95,7 +95,7 @@ static PetscErrorCode release(Mat A)
     Mat parts[2];
 
     PetscFunctionBegin;
-    PetscCall(is_parallel(A, &parallel));
+    PetscCall(tess_petsc_is_parallel(A, &parallel));
     if (!parallel) {
         PetscCall(tess_petsc_seq_release(A));
         PetscFunctionReturn(0);

@@ -105,13 +105,12 @@ static PetscErrorCode set_coordinates(PC pc, PetscInt dimensions, PetscInt point
 /* The entries that this process's preconditioner is made of. */
 static PetscErrorCode entries_of(PC pc, tess_ctx *ctx, PetscInt *block, tess_matrix **csr)
 {
-    PetscMPIInt processes;
-    PetscBool aij;
+    PetscBool parallel, aij;
     Mat local = pc->pmat, plain = NULL;
 
     PetscFunctionBegin;
-    PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)pc->pmat), &processes));
-    if (processes > 1)
+    PetscCall(tess_petsc_is_parallel(pc->pmat, &parallel));
+    if (parallel)
         PetscCall(MatGetDiagonalBlock(pc->pmat, &local));
     PetscCall(MatGetBlockSize(pc->pmat, block));
     PetscCall(PetscObjectTypeCompareAny((PetscObject)local, &aij, MATSEQAIJ, MATSEQTESSERA, ""));

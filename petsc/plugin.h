@@ -62,6 +62,8 @@ PETSC_INTERN PetscErrorCode tess_petsc_options(Mat A, PetscOptionItems *PetscOpt
 PETSC_EXTERN PetscErrorCode MatCreate_MPITessera(Mat A);
 PETSC_INTERN PetscErrorCode tess_petsc_mpi_adopt(Mat A);
 PETSC_INTERN PetscErrorCode tess_petsc_mpi_release(Mat A);
+/* Whether A is of a type of several processes, as it may be on one process too. */
+PETSC_INTERN PetscErrorCode tess_petsc_is_parallel(Mat A, PetscBool *parallel);
 /* A as a new AIJ matrix. */
 PETSC_INTERN PetscErrorCode tess_petsc_to_aij(Mat A, Mat *out);
 /* Any matrix that PETSc can make AIJ becomes ours. */

@@ -102,10 +102,12 @@ static PetscBool can_be_had(const char *name)
     return (PetscBool)(status != TESS_ERR_UNSUPPORTED);
 }
 
-/* BAIJ, SBAIJ and our matrices give what AIJ gives, for every name in the library's list. */
+/* BAIJ, SBAIJ and our matrices give what AIJ gives, for every name in the library's list. Types of
+ * several processes are of one process too. */
 static PetscErrorCode check_types(uint64_t *seed, shape size)
 {
-    static const char *const types[] = {MATBAIJ, MATSBAIJ, MATTESSERA};
+    static const char *const types[] = {MATBAIJ,   MATSBAIJ,    MATTESSERA,
+                                        MATMPIAIJ, MATMPISBAIJ, MATMPITESSERA};
     const uint64_t values = random_bits(seed);
     Mat aij, other;
     PC expected, found;
@@ -117,7 +119,7 @@ static PetscErrorCode check_types(uint64_t *seed, shape size)
         if (!can_be_had(name))
             continue;
         PetscCall(make_ours(aij, name, NULL, &expected));
-        for (int t = 0; t < 3; t++) {
+        for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
             char what[64];
             PetscCall(PetscSNPrintf(what, sizeof what, "%s of %s", name, types[t]));
             PetscCall(dominant_matrix(values, size, 1, types[t], &other));
