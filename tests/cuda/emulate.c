@@ -36,6 +36,22 @@ static void every_variant_agrees_with_ref(void **state)
     assert_true(ran >= total / EMU_STEP);
 }
 
+/* One in four variants of every kernel. */
+static void columns_of_a_long_x_are_found(void **state)
+{
+    static test_variant variants[MOST];
+    int ran = 0;
+    for (int k = 0; k < tess_cuda_kernel_count; k++) {
+        const int count = test_variants(tess_cuda_kernels[k], variants, MOST);
+        for (int i = k % 4; i < count; i += 4)
+            if (emu_has(variants[i].name))
+                ran += test_far_product(test_ctx(state), &variants[i], (uint64_t)(100 * k + i));
+    }
+    print_message("%d variants\n", ran);
+    if (ran == 0)
+        skip();
+}
+
 static const char *run_update(const char *variant, void *values, const void *map, const void *given,
                               int64_t count, const tess_cuda_map *m)
 {
@@ -162,6 +178,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(new_values_arrive_in_runs),
         cmocka_unit_test(new_values_of_long_rows_arrive),
         cmocka_unit_test(precisions_are_converted),
+        cmocka_unit_test(columns_of_a_long_x_are_found),
         cmocka_unit_test(every_variant_agrees_with_ref),
     };
     return cmocka_run_group_tests(tests, test_setup, test_teardown);

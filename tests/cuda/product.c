@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "backend/permute.h"
 #include "emu/emulator.h"
@@ -224,4 +225,65 @@ void test_product(tess_ctx *ctx, const test_variant *v, uint64_t seed, int step)
         close_device(&d);
         tess_matrix_destroy(A);
     }
+}
+
+/* A matrix in memory of its own but for the columns: block column j of A is column j * step, and
+ * the last one the last of `block_cols`. */
+static tess_matrix spread(const tess_matrix *A, int64_t block_cols)
+{
+    const int64_t last = A->block_cols - 1, step = last > 0 ? (block_cols - 1) / last : 0;
+    tess_matrix F = *A;
+    F.columns = malloc((size_t)(A->blocks + 1) * sizeof *F.columns);
+    F.block_cols = last * step + 1;
+    F.cols = A->cols + last * (step - 1) * A->block_width;
+    for (int64_t i = 0; i < A->blocks; i++)
+        F.columns[i] = (int32_t)(A->columns[i] * step);
+    return F;
+}
+
+bool test_far_product(tess_ctx *ctx, const test_variant *v, uint64_t seed)
+{
+    const size_t size = tess_type_size(v->problem.type), most = (size_t)1 << 36;
+    const bool spmm = v->kernel->op == TESS_CUDA_SPMM;
+    const int64_t k = spmm ? v->problem.vectors : 1, c = v->problem.block_width;
+    const bool ragged = v->problem.cols % c != 0;
+    tess_matrix *A = test_matrix(ctx, ragged ? TEST_RAGGED : TEST_RANDOM, 13,
+                                 v->problem.block_height, (int32_t)c, v->problem.type, seed);
+    const int64_t room = (int64_t)(most / size) / (c * k);
+    tess_matrix F = spread(A, tess_min(room, INT32_MAX - 4096));
+    void *far = MAP_FAILED;
+    if (!v->problem.fields && !v->kernel->takes_shapes && A->block_cols > 1)
+        far = mmap(NULL, most, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                   -1, 0);
+    if (far != MAP_FAILED) {
+        const int64_t step = (F.block_cols - 1) / (A->block_cols - 1);
+        void *x = test_vector(A->cols, A->type, seed),
+             *y = malloc((size_t)(A->rows * k + 1) * size);
+        device d = {0};
+        open_device(ctx, v, &F, &d);
+        d.call.ldx = v->problem.row_major ? k : F.cols;
+        d.call.ldy = v->problem.row_major ? k : A->rows;
+        for (int64_t i = 0; i < A->cols; i++)
+            for (int64_t j = 0; j < k; j++)
+                tess_copy_scalar(A->type, far, at(v, d.call.ldx, i / c * step * c + i % c, j), x,
+                                 i);
+        double dot[2];
+        d.call.x = emu_address(far);
+        d.call.y = emu_address(y);
+        d.call.alpha = 1;
+        d.call.dot = emu_address(dot);
+        run(v, &d, v->name, seed);
+        void *yj = malloc((size_t)(A->rows + 1) * size);
+        for (int64_t j = 0; j < k; j++) {
+            for (int64_t i = 0; i < A->rows; i++)
+                tess_copy_scalar(A->type, yj, i, y, spmm ? at(v, d.call.ldy, i, j) : i);
+            compare(v, v->name, A, (tess_complex){1, 0}, x, (tess_complex){0, 0}, NULL, yj);
+        }
+        free(x), free(y), free(yj);
+        close_device(&d);
+        munmap(far, most);
+    }
+    free(F.columns);
+    tess_matrix_destroy(A);
+    return far != MAP_FAILED;
 }

@@ -9,4 +9,9 @@
  * result is ref's. Fails the test otherwise. */
 void test_product(tess_ctx *ctx, const test_variant *variant, uint64_t seed, int step);
 
+/* Runs the variant on a matrix whose columns are spread over an x of up to 64 GB, of which only
+ * what is multiplied has memory. False: it was not run. Vectors by fields are short, a layout with
+ * shapes is made with an array as long as x, or there are no such addresses. */
+bool test_far_product(tess_ctx *ctx, const test_variant *variant, uint64_t seed);
+
 #endif
