@@ -124,8 +124,9 @@ static tess_status confirm(tess_solver *solver, tess_system *system, int j, bool
     else if (norm > 0.5 * before)
         tess_system_end(system, TESS_REASON_STAGNATED,
                         "|b - Ax|/|b| stays at %.3g, though the recurrence says %.3g: rounding "
-                        "allows no better",
-                        tess_relative(system, norm), tess_relative(system, system->residual));
+                        "allows no better%s",
+                        tess_relative(system, norm), tess_relative(system, system->residual),
+                        solver->pc.type == solver->pc.vector_type ? "" : " with pc_type=f32");
     else {
         system->drift = fmax(1, norm / system->residual);
         *again = true;
@@ -194,8 +195,9 @@ tess_status tess_look(tess_solver *solver, tess_system *system, int j, int64_t p
     if (j == 0)
         TESS_TRY(remember(solver, system));
     if (!isfinite(system->residual) && position < 0 && system->iteration == 0)
-        tess_system_end(system, TESS_REASON_NOT_FINITE,
-                        "b - Ax is not finite at the start: A or the first x is not");
+        tess_system_end(
+            system, TESS_REASON_NOT_FINITE,
+            "b - Ax is not finite at the start: A or the first x is not, or A x overflows");
     else if (!isfinite(system->residual))
         tess_system_end(system, TESS_REASON_NOT_FINITE, "|r| = %g at iteration %lld%s",
                         system->residual, (long long)system->iteration,

@@ -125,11 +125,37 @@ static void new_values_may_be_nearly_singular(void **state)
     free(x);
 }
 
+/* M^-1 in f32 magnifies what is nearly singular and rounds the sum of gmres's vectors. */
+static void gmres_names_the_f32_that_it_stagnates_by(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    tess_matrix *A = make_grid(ctx, 1e-10);
+    tess_device *device = problem_device(ctx, "cpu:2");
+    const tess_plan_options quick = {.effort = TESS_EFFORT_ESTIMATE};
+    double *b = problem_zeros(A->rows), *x = test_vector(A->rows, TESS_F64, 3);
+    tess_plan *plan;
+    tess_result result;
+    test_ok(ctx, tess_plan_create(ctx, A, device, &quick, &plan));
+    test_ok(ctx, tess_spmv(plan, 1, x, 0, b));
+    memset(x, 0, (size_t)A->rows * sizeof *x);
+    test_ok(ctx, tess_solve(plan, "gmres:pc=amg,pc_type=f32", b, x, &result));
+    assert_true(result.reason == TESS_REASON_STAGNATED || getenv("TEST_DEVICE"));
+    assert_true(result.reason == TESS_REASON_CONVERGED || strstr(result.text, "with pc_type=f32"));
+    test_ok(ctx, tess_solve(plan, "fgmres:pc=amg,pc_type=f32", b, x, &result));
+    assert_int_equal(result.reason, TESS_REASON_CONVERGED);
+    tess_plan_destroy(plan);
+    tess_device_close(device);
+    tess_matrix_destroy(A);
+    free(b);
+    free(x);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(chains_that_become_one_row_each_are_solved),
         cmocka_unit_test(new_values_may_be_nearly_singular),
+        cmocka_unit_test(gmres_names_the_f32_that_it_stagnates_by),
     };
     return cmocka_run_group_tests(tests, test_setup, test_teardown);
 }
