@@ -48,13 +48,14 @@ static double ratio(double ours, double theirs)
     return ours > 0 && theirs > 0 ? ours / theirs : 1;
 }
 
-/* The shares of data that stay in a cache go with its size. */
+/* The shares of data that stay in a cache go with its size. So do the sizes of x from which blocks
+ * out of reach of the rows before find x in a cache no more. */
 static void take_cache(tess_model *model, double cache_bytes)
 {
     double times = ratio(cache_bytes, model->cache_bytes);
     model->cache_bytes = cache_bytes > 0 ? cache_bytes : model->cache_bytes;
     for (int64_t i = 0; i < model->extra_count; i++)
-        if (model->extras[i].kind == TESS_EXTRA_RESIDENT)
+        if (model->extras[i].kind == TESS_EXTRA_RESIDENT || model->extras[i].kind == TESS_EXTRA_FAR)
             model->extras[i].x_bytes *= times;
 }
 

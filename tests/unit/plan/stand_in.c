@@ -86,6 +86,33 @@ static void a_cpu_goes_with_its_threads(void **state)
     tess_model_destroy(model);
 }
 
+/* Whether a column out of reach of the rows before finds its x in the cache depends on x in
+ * relation to the cache. */
+static void columns_out_of_reach_go_with_the_cache(void **state)
+{
+    static const double theirs[] = {1e7, 1e8};
+    tess_model *model = example(state);
+    snprintf(model->device, sizeof model->device, "cpu, 2 threads, neon, known");
+    model->gpu = false;
+    model->cache_bytes = 4e7;
+    for (int i = 0; i < 2; i++) {
+        const tess_model_extra far = {.name = "k",
+                                      .block = 3,
+                                      .kind = TESS_EXTRA_FAR,
+                                      .x_bytes = theirs[i],
+                                      .seconds = (1 + 9 * i) * 1e-9};
+        assert_int_equal(tess_model_add_extra(model, &far), TESS_OK);
+    }
+    tess_device device = {.model = "cpu, 2 threads, neon, other", .cache_bytes = 1e7};
+    tess_model_stand_in(model, &device);
+    const tess_extra_key key = {"k", 3, TESS_F64, TESS_EXTRA_FAR};
+    for (int i = 0; i < 2; i++) {
+        const double found = tess_model_extra_at(model, &key, theirs[i] / 4, 0);
+        assert_true(fabs(found / ((1 + 9 * i) * 1e-9) - 1) < 1e-12);
+    }
+    tess_model_destroy(model);
+}
+
 /* Copies between host and device use neither the device's memory speed nor its cache's: the scale
  * leaves them as they are. */
 static void a_scale_divides_times_where_it_was_measured(void **state)
@@ -298,6 +325,7 @@ int main(void)
         cmocka_unit_test(the_papers_gpu_has_the_papers_mu),
         cmocka_unit_test(what_a_driver_does_not_say_changes_nothing),
         cmocka_unit_test(a_cpu_goes_with_its_threads),
+        cmocka_unit_test(columns_out_of_reach_go_with_the_cache),
         cmocka_unit_test(a_scale_divides_times_where_it_was_measured),
         cmocka_unit_test(a_search_scales_a_stand_in),
         cmocka_unit_test(between_two_block_sizes_times_are_interpolated),
