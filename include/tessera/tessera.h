@@ -827,9 +827,7 @@ typedef struct tess_prediction {
     const tess_predicted_kernel *kernels; /* First what an ESTIMATE plan takes: the fastest, where
                                              a format that is costly to make must be a tenth ahead.
                                              Then the others by their time. Last the kernels
-                                             that the model does not know. Where a processor
-                                             with another instruction set stands in, the
-                                             backend's own order. */
+                                             that the model does not know. */
     int64_t solve_count;
     const tess_predicted_solve *solves; /* 1, 2, 4 ... devices, and the number asked for */
     int worthwhile;     /* the most devices in `solves` of which each still adds half its share */

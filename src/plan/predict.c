@@ -70,8 +70,7 @@ static tess_status predict_kernels(const tess_model *model, const tess_matrix *A
         if (i == 0) /* what a plan takes */
             *iterated = problem;
     }
-    if (!model->foreign)
-        sort_others(p->kernels, p->public.kernel_count);
+    sort_others(p->kernels, p->public.kernel_count);
 cleanup:
     tess_candidates_free(device->ctx, &list);
     return status;

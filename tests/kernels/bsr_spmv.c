@@ -241,24 +241,6 @@ static void scattered_columns_are_fetched_ahead(void **state)
     tess_device_close(device);
 }
 
-/* A model measured with another ISA predicts, but the backend's own choice comes first. */
-static void another_processors_model_does_not_choose(void **state)
-{
-    tess_ctx *ctx = test_ctx(state);
-    tess_device *device = test_device(ctx, "cpu:2");
-    snprintf(device->model, sizeof device->model, "cpu, 2 threads, other, unknown");
-    tess_matrix *A = NULL;
-    tess_candidates list = {0};
-    const tess_product product = {.kind = TESS_PRODUCT_SPMV};
-    assert_int_equal(tess_matrix_generate(ctx, "stencil27:n=12,b=4", &A, NULL), TESS_OK);
-    assert_int_equal(tess_candidates_list(device, A, &product, &list), TESS_OK);
-    assert_string_equal(list.items[0].kernel, tess_cpu_best(device, TESS_CPU_BSR_SPMV, A)->name);
-    assert_true(list.items[0].predicted > 0);
-    tess_candidates_free(ctx, &list);
-    tess_matrix_destroy(A);
-    tess_device_close(device);
-}
-
 static void long_rows_are_cut_among_threads(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
@@ -379,7 +361,6 @@ int main(void)
         cmocka_unit_test(scattered_columns_are_fetched_ahead),
         cmocka_unit_test(results_do_not_depend_on_threads_streams_or_run),
         cmocka_unit_test(long_rows_are_cut_among_threads),
-        cmocka_unit_test(another_processors_model_does_not_choose),
         cmocka_unit_test(dot_comes_with_the_product_and_is_reproducible),
         cmocka_unit_test(bad_names_are_answered_with_near_ones),
         cmocka_unit_test(a_failed_allocation_leaves_nothing_behind),

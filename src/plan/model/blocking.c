@@ -59,8 +59,9 @@ tess_status tess_choose_blocking(tess_ctx *ctx, const tess_matrix *A, tess_devic
     tess_detection_destroy(detection);
     if (count == 0)
         best = (tess_blocking){1, 1};
+    /* Which block sizes fill a SIMD vector is a matter of the instructions. */
     const tess_model *model = tess_device_performance(device);
-    if (model && model->foreign) /* times of another processor rank neither blocks nor kernels */
+    if (model && model->foreign)
         count = 0;
     double least = 0;
     for (int i = 0; i < count; i++) {

@@ -112,7 +112,7 @@ typedef struct tess_model {
     double memory_speed, gpu_threads; /* as in tess_device, of the device that was measured */
     bool stand_in;                    /* the device itself was never calibrated */
     tess_model_scale scale;           /* of a stand-in: measured, kept in the file, and applied */
-    bool foreign; /* of a processor with other instructions: does not order a CPU's kernels */
+    bool foreign; /* of a CPU with other instructions: does not choose block sizes */
     bool partial; /* has some classes only: a file keeps what it knows of the others */
     tess_model_curve *curves;
     int64_t curve_count, curve_capacity;

@@ -1,21 +1,48 @@
 /* Which model a device has: the user's own, one that is built in, or that of a similar device. */
 #include "plan/model/file.h"
 
-/* How many parts two device models have in common. "cpu, 2 threads, neon, Neoverse-V1" has four
- * parts, of which the first must be equal. -1: another kind of device. */
-static int alike(const char *a, const char *b)
+/* How much a model's device has in common with another one. "cpu, 2 threads, neon, Neoverse-V1" has
+ * four parts. */
+typedef struct likeness {
+    bool same_kind;         /* the first part is equal; else the model is of no use */
+    bool same_instructions; /* the third part is equal */
+    int score;              /* two for each part that is alike, one more where all are equal */
+    double threads;         /* of the model's device; 0: a GPU's second part is its name */
+} likeness;
+
+/* Half or twice as many threads each have about as much cache and memory bandwidth. */
+static bool threads_alike(double threads, double others)
 {
-    int score = 0, part = 0;
-    for (; *a && *b; part++) {
-        size_t m = strcspn(a, ","), n = strcspn(b, ",");
-        bool equal = m == n && memcmp(a, b, m) == 0;
-        if (part == 0 && !equal)
-            return -1;
-        score += equal ? 1 + (part > 1) : 0; /* instruction set and name say more than threads */
-        a += m + (a[m] == ',');
-        b += n + (b[n] == ',');
+    return threads <= 2 * others && others <= 2 * threads;
+}
+
+static likeness likeness_of(const char *model, const char *device)
+{
+    likeness found = {.score = strcmp(model, device) == 0};
+    for (int part = 0; *model && *device; part++) {
+        const size_t m = strcspn(model, ","), n = strcspn(device, ",");
+        const double ours = part == 1 ? strtod(device, NULL) : 0;
+        bool alike = m == n && memcmp(model, device, m) == 0;
+        if (part == 1)
+            found.threads = strtod(model, NULL);
+        if (ours > 0 && found.threads > 0)
+            alike = threads_alike(found.threads, ours);
+        found.same_kind |= part == 0 && alike;
+        found.same_instructions |= part == 2 && alike;
+        found.score += alike ? 2 : 0;
+        model += m + (model[m] == ',');
+        device += n + (device[n] == ',');
     }
-    return score;
+    return found;
+}
+
+/* Instructions and threads count the same. Kernels of all instruction sets are limited by caches
+ * and memory, and the threads decide how much of these each has. Of two models that are equally
+ * alike, the one of fewer threads is taken: its times per thread contain less of what threads
+ * share, which are cores, caches and barriers. */
+static bool is_nearer(const likeness *a, const likeness *b)
+{
+    return a->score != b->score ? a->score > b->score : a->threads < b->threads;
 }
 
 /* Copies the next device's name from a model file's text: a string between two braces. Returns
@@ -43,16 +70,16 @@ static const char *next_name(const char *at, int *depth, char *name, size_t size
  * its own document is parsed: each has thousands of numbers. */
 static tess_status find_built_in(const tess_device *device, tess_model **out)
 {
-    int best = 0;
+    likeness best = {0};
     const char *document_text = NULL;
     char name[sizeof(*out)->device], best_name[sizeof name];
     for (int i = 0; tess_profiles[i]; i++) {
         int depth = 0;
         for (const char *at = tess_profiles[i]; (at = next_name(at, &depth, name, sizeof name));) {
-            int likeness = alike(name, device->model);
-            if (likeness <= best)
+            const likeness found = likeness_of(name, device->model);
+            if (!found.same_kind || (document_text && !is_nearer(&found, &best)))
                 continue;
-            best = likeness;
+            best = found;
             document_text = tess_profiles[i];
             memcpy(best_name, name, sizeof name);
         }
@@ -63,7 +90,7 @@ static tess_status find_built_in(const tess_device *device, tess_model **out)
     tess_status status = tess_model_from_json(device->ctx, document, best_name, out);
     json_decref(document);
     if (*out && strcmp((*out)->device, device->model) != 0) {
-        (*out)->foreign = !(*out)->gpu && best < 3; /* at most the threads are equal */
+        (*out)->foreign = !(*out)->gpu && !best.same_instructions;
         tess_model_stand_in(*out, device);
     }
     return status;

@@ -101,8 +101,6 @@ tess_status tess_candidates_rank(tess_device *device, const tess_matrix *A, tess
     if (!model || tess_is_complex(A->type)) /* calibration knows no complex kernels */
         return TESS_OK;
     predict(model, A, list);
-    if (model->foreign) /* the order in which the backend listed them says more */
-        return TESS_OK;
     return sort(device->ctx, list);
 }
 

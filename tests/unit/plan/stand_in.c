@@ -300,7 +300,13 @@ static void the_most_alike_profile_is_taken(void **state)
                  {xeon, xeon},
                  {"cuda, unknown, 0 SMs", h200},
                  {"cpu, 2 threads, scalar, unknown", neoverse},
-                 {"cpu, 2 threads, avx512, unknown", xeon},
+                 {"cpu, 16 threads, avx512, unknown", xeon},
+                 {"cpu, 6 threads, avx512, unknown", xeon}, /* the instructions */
+                 {"cpu, 24 threads, avx2, 2nd Gen", xeon},  /* the threads */
+                 {"cpu, 1 thread, avx2, 16th Gen", neoverse},
+                 {"cpu, 4 threads, avx512, unknown", neoverse}, /* either, but fewer threads */
+                 {"cpu, 16 threads, neon, unknown", neoverse},
+                 {"cpu, 99 threads, avx2, unknown", neoverse},
                  {"quantum, 2 threads, avx512, unknown", NULL}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         tess_device device = {.ctx = test_ctx(state)};
@@ -313,6 +319,10 @@ static void the_most_alike_profile_is_taken(void **state)
         assert_non_null(model);
         assert_string_equal(model->device, cases[i].taken);
         assert_int_equal(model->stand_in, strcmp(cases[i].device, cases[i].taken) != 0);
+        const bool wide = strstr(cases[i].device, "avx512"),
+                   narrow = strstr(cases[i].device, "neon");
+        const bool own = cases[i].taken == xeon ? wide : cases[i].taken == neoverse ? narrow : true;
+        assert_int_equal(model->foreign, !own);
         device.performance_free(device.performance);
     }
 }
