@@ -193,8 +193,8 @@ double tess_model_seconds_from(const tess_model *model, const tess_model_load *l
  * envelope instead of the average. */
 double tess_model_seconds(const tess_model *model, const tess_model_load *load, bool best);
 /* By what factor the time may be longer than tess_model_seconds says: the residuals of the curves
- * that it comes from, and at a block size that was not calibrated the slower of its two neighbours.
- * At least 1. */
+ * that it comes from (a CPU's stand-in has none), and at a block size that was not calibrated the
+ * slower of its two neighbours. At least 1. */
 double tess_model_doubt(const tess_model *model, const tess_model_load *load);
 /* Whether the class was calibrated at this block size, in this precision, where the data are. */
 bool tess_model_calibrated(const tess_model *model, const tess_model_load *load);

@@ -250,6 +250,26 @@ static void a_fit_to_few_points_is_doubted_more(void **state)
     tess_model_destroy(model);
 }
 
+/* A CPU's stand-in is off by more than its fits are. How far neighbours differ says as much as it
+ * does on the stand-in's own device. */
+static void a_stand_in_is_doubted_by_its_neighbours_only(void **state)
+{
+    tess_model *model = of_sizes(state);
+    add(model, "few", 8, 44, 4, 0.08);
+    model->gpu = false;
+    tess_model_load few = {.name = "few", .block = 8, .bytes = 1e9, .working = 1e9}, power = few;
+    power.name = "power";
+    power.block = 9;
+    const double own = tess_model_doubt(model, &power);
+    assert_true(tess_model_doubt(model, &few) > 1.1);
+    model->stand_in = true;
+    assert_true(tess_model_doubt(model, &few) == 1);
+    assert_true(tess_model_doubt(model, &power) > 1.3 && tess_model_doubt(model, &power) < own);
+    model->gpu = true;
+    assert_true(tess_model_doubt(model, &few) > 1.1);
+    tess_model_destroy(model);
+}
+
 static void no_product_is_faster_than_reading(void **state)
 {
     tess_model *model = of_sizes(state);
@@ -342,6 +362,7 @@ int main(void)
         cmocka_unit_test(a_class_is_doubted_as_far_as_its_neighbours_differ),
         cmocka_unit_test(unsteady_kernels_are_doubted_between_block_sizes),
         cmocka_unit_test(a_fit_to_few_points_is_doubted_more),
+        cmocka_unit_test(a_stand_in_is_doubted_by_its_neighbours_only),
         cmocka_unit_test(no_product_is_faster_than_reading),
         cmocka_unit_test(a_scale_is_kept_and_found_again),
     };
