@@ -203,6 +203,31 @@ static void every_allocation_may_fail(void **state)
     tess_matrix_destroy(A);
 }
 
+/* Without exchanges of columns the factors of such a matrix overflow. They are refused, as those of
+ * new values are. */
+static void factors_that_overflow_are_refused(void **state)
+{
+    static const char *const specs[] = {"ilut", "ilut:domains=1", "ilut:schedule=levels"};
+    tess_ctx *ctx = test_ctx(state);
+    tess_device *device = test_device(ctx, "cpu:1");
+    tess_matrix *A;
+    tess_plan *plan;
+    tess_preconditioner *pc = NULL;
+    tess_solver *solver;
+    test_ok(ctx, tess_matrix_generate(ctx, "random:rows=600", &A, NULL));
+    test_ok(ctx, tess_plan_create(ctx, A, device, NULL, &plan));
+    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
+        assert_int_equal(tess_pc_create(plan, specs[i], &pc), TESS_ERR_MATRIX);
+        assert_non_null(strstr(tess_ctx_error(ctx), "no pivot in column 0 of the diagonal block"));
+        assert_null(pc);
+    }
+    test_ok(ctx, tess_solver_create(plan, "gmres:pc=ilut,pivot=0.1", &solver));
+    tess_solver_destroy(solver);
+    tess_plan_destroy(plan);
+    tess_device_close(device);
+    tess_matrix_destroy(A);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -211,6 +236,7 @@ int main(void)
         cmocka_unit_test(a_threshold_of_zero_keeps_all_fill),
         cmocka_unit_test(complete_factors_multiply_to_the_matrix_with_its_columns_exchanged),
         cmocka_unit_test(thresholds_and_limits_hold),
+        cmocka_unit_test(factors_that_overflow_are_refused),
         cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, test_setup, test_teardown);

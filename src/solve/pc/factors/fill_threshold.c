@@ -217,7 +217,7 @@ static tess_status keep_half(factoring *f, int64_t row, bool left, double least)
 }
 
 /* Inverts the row's diagonal block, which was kept last. A singular block is made heavier until it
- * is not. */
+ * is not. The inverse of a block that is not finite is NaN. */
 static void invert_diagonal(factoring *f, int64_t row, double mean)
 {
     const double *block = f->row_blocks + f->place[f->order[row]] * f->area;
@@ -227,7 +227,8 @@ static void invert_diagonal(factoring *f, int64_t row, double mean)
         return;
     f->replaced++;
     if (!invert_heavier(block, f->b, mean, 7, f->scratch, inverse))
-        memset(inverse, 0, block_bytes(f));
+        for (int64_t i = 0; i < f->area; i++)
+            inverse[i] = NAN;
 }
 
 static tess_status factor_row(factoring *f, int64_t row)

@@ -2,12 +2,17 @@
  */
 #include "solve/pc/factors/factor_rows.h"
 
-/* Rows of factors that a fill brings: each block is copied to its place. */
+/* Rows of factors that a fill brings: each block is copied to its place. Where the numbers have
+ * overflowed, the first row without an inverse is the fault. */
 static tess_factor_fault copy_rows(const tess_factors *f, const tess_matrix *given,
                                    const tess_factor_values *v, int domain, tess_factor_work *work)
 {
-    for (int64_t row = work->first; row < work->last; row++)
+    for (int64_t row = work->first; row < work->last; row++) {
         load_row(f, given, v, domain, row, 1, NULL);
+        const double *inverse = tess_factor_inverse(f, v, domain, row);
+        if (isnan(inverse[0]))
+            return (tess_factor_fault){.row = row, .pivot = inverse[0]};
+    }
     return (tess_factor_fault){.row = INT64_MAX};
 }
 
