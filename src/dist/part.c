@@ -218,11 +218,10 @@ cleanup:
     return status;
 }
 
+/* The numbers come first: they say how long the arrays are. */
 static tess_status check_view(tess_ctx *ctx, const tess_part_view *v)
 {
-    if (!v || v->rows < 0 || !v->row_offsets ||
-        (v->row_offsets[0] != v->row_offsets[tess_ceil_div(v->rows, tess_max(1, v->block))] &&
-         (!v->columns || !v->values)))
+    if (!v || v->rows < 0 || !v->row_offsets)
         return tess_fail(ctx, TESS_ERR_ARGUMENT,
                          "tess_part_create: an array is NULL, or the number of rows negative");
     if (v->block < 1 || v->block > TESS_BLOCK_MAX)
@@ -233,6 +232,10 @@ static tess_status check_view(tess_ctx *ctx, const tess_part_view *v)
         return tess_fail(ctx, TESS_ERR_ARGUMENT,
                          "tess_part_create: type %d is neither TESS_F64 nor TESS_F32",
                          (int)v->type);
+    TESS_TRY(tess_check_order(ctx, v->order));
+    if (v->row_offsets[0] != v->row_offsets[tess_ceil_div(v->rows, v->block)] &&
+        (!v->columns || !v->values))
+        return tess_fail(ctx, TESS_ERR_ARGUMENT, "tess_part_create: columns or values are NULL");
     return TESS_OK;
 }
 

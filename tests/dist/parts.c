@@ -128,7 +128,12 @@ static void a_mistake_of_one_part_is_named_by_all(void **state)
     check_mistake(0, &v, TESS_ERR_MATRIX, "part 0 of 3: row_offsets[0] = 1");
     v = good;
     v.block = 0;
-    check_mistake(1, &v, TESS_ERR_ARGUMENT, "part 1 of 3");
+    v.row_offsets = &offsets[2]; /* how many there are is not known without the block size */
+    check_mistake(1, &v, TESS_ERR_ARGUMENT, "part 1 of 3: tess_part_create: a block of 0");
+    v = good;
+    v.order = (tess_block_order)5;
+    check_mistake(2, &v, TESS_ERR_ARGUMENT, "part 2 of 3: order 5 is neither");
+    v = good;
     v.block = 2;
     v.rows = 1;
     check_mistake(1, &v, TESS_ERR_ARGUMENT, "part 1 has blocks of 2 x 2");
