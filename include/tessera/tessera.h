@@ -32,9 +32,10 @@
  *     TESS_C64, TESS_C32.
  *   - Until 1.0 a minor version is an ABI of its own: libtessera.so.0.2. A patch keeps it.
  *   - Structs that will grow carry their size. An options struct begins with `size`: its sizeof,
- *     or 0 for the struct as it was in 0.2. A call of the section Inspection that fills a struct
- *     takes its sizeof, and fills no more bytes than that. Structs that the library allocates grow
- *     at their end. tess_result has reserved fields. No other struct will change.
+ *     or 0 for the struct as it was in 0.2. A call that takes the sizeof of a struct which it fills
+ *     fills no more bytes than that, and fields that the library does not know become 0. Structs
+ *     that the library allocates grow at their end. tess_result has reserved fields. No other
+ *     struct will change.
  *
  * The header goes from simple to advanced: context, matrix, analysis, plan, prediction, solve,
  * assembly, inspection. docs/glossary.md explains the words.

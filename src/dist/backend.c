@@ -1,5 +1,6 @@
 /* The backend `part`, whose plans products, updates and solvers take as any other. The plan's
  * matrix is the part's own square block, from which preconditioners are made. */
+#include "core/fill.h"
 #include "dist/form.h"
 
 static tess_part_plan *state_of(const tess_plan *plan)
@@ -355,6 +356,5 @@ tess_status tess_plan_get_part_times(const tess_plan *plan, size_t size, tess_pa
     if (plan->device->backend->release != release)
         return tess_fail(plan->ctx, TESS_ERR_ARGUMENT,
                          "tess_plan_get_part_times: the plan is not that of a part");
-    memcpy(out, &state_of(plan)->times, tess_min(size, sizeof *out));
-    return TESS_OK;
+    return tess_fill(out, size, &state_of(plan)->times, sizeof *out);
 }

@@ -2,6 +2,8 @@
 #include "dist/part.h"
 #include "matrix/sort.h"
 
+#include "core/fill.h"
+
 static void rows_free(tess_ctx *ctx, tess_part_rows *rows)
 {
     TESS_FREE(ctx, rows->row_offsets, rows->columns, rows->entry);
@@ -279,6 +281,5 @@ tess_status tess_part_get_info(const tess_part *part, size_t size, tess_part_inf
         .sent_rows = part->sent_count * part->block,
         .neighbours = part->receive_count,
     };
-    memcpy(out, &info, tess_min(size, sizeof info));
-    return TESS_OK;
+    return tess_fill(out, size, &info, sizeof info);
 }

@@ -1,16 +1,7 @@
 /* What the functions of the public header's section Inspection share. */
 #pragma once
 
-#include "core/core.h"
-
-/* Copies a struct to the caller's. The caller's may be of an older header and shorter, or of a
- * newer header and longer: fields that the library does not know become 0. */
-static inline tess_status tess_fill(void *out, size_t size, const void *ours, size_t our_size)
-{
-    memset(out, 0, size);
-    memcpy(out, ours, tess_min(size, our_size));
-    return TESS_OK;
-}
+#include "core/fill.h"
 
 /* Copies a text to the caller's array. Fails if it does not fit. */
 static inline tess_status tess_fill_text(tess_ctx *ctx, const char *call, size_t size, char *out,

@@ -1,5 +1,6 @@
 /* Products with vectors by part: the caller has one pointer per part, to memory of the part's
  * device or of the host. No vector is copied between them. */
+#include "core/fill.h"
 #include "plan/tuner.h"
 
 typedef struct by_part {
@@ -66,8 +67,7 @@ tess_status tess_plan_get_part(tess_plan *plan, int rank, size_t size, tess_plan
                          rank, count - 1);
     looking l = {.rank = rank};
     TESS_TRY(plan->device->backend->each_part(plan, look, &l));
-    memcpy(out, &l.found, tess_min(size, sizeof *out));
-    return TESS_OK;
+    return tess_fill(out, size, &l.found, sizeof *out);
 }
 
 /* ---- Products ---- */

@@ -58,6 +58,30 @@ static void a_struct_of_another_size_is_filled_as_far_as_both_know(void **state)
     tess_device_close(device);
 }
 
+/* Also what is asked of a part. */
+static void a_part_of_another_size_is_filled_as_far_as_both_know(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    tess_matrix *A = test_matrix(ctx, TEST_BANDED, 20, 3, 3, TESS_F64, 7);
+    tess_device *device = test_device(ctx, "cpu:1,1");
+    tess_plan *plan;
+    struct {
+        tess_plan_part part;
+        char newer[32];
+    } longer;
+    tess_plan_part shorter;
+    test_ok(ctx, tess_plan_create(ctx, A, device, NULL, &plan));
+    memset(&longer, 0xff, sizeof longer);
+    memset(&shorter, 0xff, sizeof shorter);
+    test_ok(ctx, tess_plan_get_part(plan, 1, sizeof longer, &longer.part));
+    assert_true(longer.part.rows > 0 && (longer.newer[0] | longer.newer[31]) == 0);
+    test_ok(ctx, tess_plan_get_part(plan, 1, sizeof(void *), &shorter));
+    assert_true(shorter.device == longer.part.device && shorter.rows == -1);
+    tess_plan_destroy(plan);
+    tess_device_close(device);
+    tess_matrix_destroy(A);
+}
+
 static void a_plan_says_what_it_is_and_how_it_was_chosen(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
@@ -355,6 +379,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(devices_are_listed_and_described),
         cmocka_unit_test(a_struct_of_another_size_is_filled_as_far_as_both_know),
+        cmocka_unit_test(a_part_of_another_size_is_filled_as_far_as_both_know),
         cmocka_unit_test(a_plan_says_what_it_is_and_how_it_was_chosen),
         cmocka_unit_test(an_estimate_is_what_the_plan_becomes),
         cmocka_unit_test(memory_is_known_of_every_plan),
