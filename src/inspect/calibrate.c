@@ -46,7 +46,7 @@ tess_status tess_calibrate_quick(tess_device *device, const char *path, double *
         TESS_TRY(tess_model_write(device->ctx, path, NULL));
     TESS_TRY(tess_model_measure_scale(device, &scale));
     if (path)
-        TESS_TRY(tess_model_write_scale(device->ctx, path, device->model, &scale));
+        TESS_TRY(tess_model_write_scale(device->ctx, path, device->model, device->performance));
     *memory = scale.memory;
     *cache = scale.cache;
     return TESS_OK;

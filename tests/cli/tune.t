@@ -210,7 +210,7 @@ A stand-in is scaled by a few products, and a second measurement finds nothing l
   in the cache.
   kept in model.json
   $ python3 -c "import json; d = json.load(open('scaled/model.json')); print(*(sorted(m) + [len(m['scale']), min(m['scale']) > 0] for m in d['devices'].values()))"
-  ['scale', 2, True]
+  ['scale', 'scale_of', 2, True]
 
 Of a GPU that is not here the tables and its built-in model tell; it cannot be run.
 

@@ -7,7 +7,8 @@
  *                   [bytes, factor, ...]], ...],
  *       "extras": [[CLASS, b, TYPE, "change"|"far"|"longest"|"resident"|"cut"|"uneven"|"alone",
  *                   x bytes, seconds or share], ...],
- *       "scale": [memory, cache]}}}     of a device without curves: for its stand-in
+ *       "scale": [memory, cache],       of a device without curves: for its stand-in,
+ *       "scale_of": MODEL}}}            which was the model of this device
  *
  * Entries that do not parse are left out. A damaged file counts as missing.
  */
@@ -181,12 +182,15 @@ tess_status tess_model_read_file(tess_ctx *ctx, const char *path, const char *de
     return status;
 }
 
-tess_model_scale tess_model_read_scale(tess_ctx *ctx, const char *path, const char *device)
+tess_model_scale tess_model_read_scale(tess_ctx *ctx, const char *path, const char *device,
+                                       const tess_model *model)
 {
     json_t *document = read_document(ctx, path);
     const json_t *entry = json_object_get(json_object_get(document, "devices"), device);
+    const char *of = json_string_value(json_object_get(entry, "scale_of"));
     double n[2];
-    bool good = read_numbers(json_object_get(entry, "scale"), 0, n, 2) && n[0] > 0 && n[1] > 0;
+    bool good = read_numbers(json_object_get(entry, "scale"), 0, n, 2) && n[0] > 0 && n[1] > 0 &&
+                of && strcmp(of, model->device) == 0;
     json_decref(document);
     return good ? (tess_model_scale){n[0], n[1]} : (tess_model_scale){1, 1};
 }
@@ -275,17 +279,18 @@ tess_status tess_model_write(tess_ctx *ctx, const char *path, tess_model *model)
 typedef struct scale_edit {
     tess_ctx *ctx;
     const char *device;
-    const tess_model_scale *scale;
+    const tess_model *model;
 } scale_edit;
 
 static tess_status edit_scale(void *user, json_t *document, bool *changed)
 {
     const scale_edit *e = user;
     json_t *devices = json_object_get(document, models.object);
-    json_t *scale = json_pack("[f,f]", e->scale->memory, e->scale->cache);
+    json_t *scale = json_pack("[f,f]", e->model->scale.memory, e->model->scale.cache);
     json_t *entry = json_object_get(devices, e->device);
     json_t *fresh = json_is_object(entry) ? json_incref(entry) : json_object();
     if (json_object_set_new(fresh, "scale", scale) != 0 ||
+        json_object_set_new(fresh, "scale_of", json_string(e->model->device)) != 0 ||
         json_object_set(devices, e->device, fresh) != 0) {
         json_decref(fresh);
         return tess_fail(e->ctx, TESS_ERR_MEMORY, "model: no memory to write it");
@@ -296,8 +301,8 @@ static tess_status edit_scale(void *user, json_t *document, bool *changed)
 }
 
 tess_status tess_model_write_scale(tess_ctx *ctx, const char *path, const char *device,
-                                   const tess_model_scale *scale)
+                                   const tess_model *model)
 {
-    scale_edit e = {ctx, device, scale};
+    scale_edit e = {ctx, device, model};
     return tess_kept_change(ctx, &models, path, edit_scale, &e);
 }

@@ -298,10 +298,12 @@ void tess_model_stand_in(tess_model *model, const tess_device *device);
 void tess_model_learn(tess_device *device, const tess_matrix *A, const tess_candidate *candidate,
                       double seconds);
 
-/* file.c: the scale that a file keeps for a device; 1 and 1 where it has none. */
+/* file.c: the scale that a file keeps for a device whose stand-in is `model`; 1 and 1 where it has
+ * none, or that of another stand-in. */
 tess_status tess_model_write_scale(tess_ctx *ctx, const char *path, const char *device,
-                                   const tess_model_scale *scale);
-tess_model_scale tess_model_read_scale(tess_ctx *ctx, const char *path, const char *device);
+                                   const tess_model *model);
+tess_model_scale tess_model_read_scale(tess_ctx *ctx, const char *path, const char *device,
+                                       const tess_model *model);
 
 /* profile.c: the device's model, from the user's file, or built in, or a stand-in; read once and
  * kept with the device. NULL: there is none at all, or no memory. */

@@ -109,7 +109,8 @@ const tess_model *tess_device_performance(tess_device *device)
     if (status == TESS_OK && !device->performance)
         status = find_built_in(device, &device->performance);
     if (kept_file && device->performance && device->performance->stand_in) {
-        device->performance->scale = tess_model_read_scale(device->ctx, path, device->model);
+        device->performance->scale =
+            tess_model_read_scale(device->ctx, path, device->model, device->performance);
         tess_model_rescale(device->performance, &device->performance->scale);
     }
     if (status != TESS_OK)

@@ -132,7 +132,7 @@ void tess_model_learn(tess_device *device, const tess_matrix *A, const tess_cand
     model->scale.cache *= more.cache;
     tess_kept_error kept = tess_error_keep(device->ctx);
     if (tess_model_path(device->ctx, path, sizeof path) &&
-        tess_model_write_scale(device->ctx, path, device->model, &model->scale) != TESS_OK) {
+        tess_model_write_scale(device->ctx, path, device->model, model) != TESS_OK) {
         tess_log(device->ctx, "model: %s", device->ctx->error); /* a model is a hint */
         tess_error_restore(device->ctx, &kept);
     }

@@ -286,21 +286,24 @@ static void no_product_is_faster_than_reading(void **state)
 
 /* ---- The file ---- */
 
-static void a_scale_is_kept_and_found_again(void **state)
+static void a_scale_is_kept_for_its_stand_in(void **state)
 {
     tess_ctx *ctx = test_ctx(state);
+    tess_model near = {.device = "cpu, near"}, far = {.device = "cpu, far"};
     char path[] = "/tmp/tessera_scale_XXXXXX";
     int file = mkstemp(path);
     assert_true(file >= 0);
     close(file);
-    tess_model_scale scale = tess_model_read_scale(ctx, path, "cpu, x");
+    tess_model_scale scale = tess_model_read_scale(ctx, path, "cpu, x", &near);
     assert_true(scale.memory == 1 && scale.cache == 1);
-    assert_int_equal(tess_model_write_scale(ctx, path, "cpu, x", &(tess_model_scale){0.25, 0.5}),
-                     TESS_OK);
-    assert_int_equal(tess_model_write_scale(ctx, path, "cpu, y", &(tess_model_scale){2, 3}),
-                     TESS_OK);
-    scale = tess_model_read_scale(ctx, path, "cpu, x");
+    near.scale = (tess_model_scale){0.25, 0.5};
+    far.scale = (tess_model_scale){2, 3};
+    assert_int_equal(tess_model_write_scale(ctx, path, "cpu, x", &near), TESS_OK);
+    assert_int_equal(tess_model_write_scale(ctx, path, "cpu, y", &far), TESS_OK);
+    scale = tess_model_read_scale(ctx, path, "cpu, x", &near);
     assert_true(scale.memory == 0.25 && scale.cache == 0.5);
+    scale = tess_model_read_scale(ctx, path, "cpu, x", &far); /* it says nothing of another one */
+    assert_true(scale.memory == 1 && scale.cache == 1);
     tess_model *model = NULL; /* a file with only a scale holds no model */
     assert_int_equal(tess_model_read_file(ctx, path, "cpu, x", &model), TESS_OK);
     assert_null(model);
@@ -364,7 +367,7 @@ int main(void)
         cmocka_unit_test(a_fit_to_few_points_is_doubted_more),
         cmocka_unit_test(a_stand_in_is_doubted_by_its_neighbours_only),
         cmocka_unit_test(no_product_is_faster_than_reading),
-        cmocka_unit_test(a_scale_is_kept_and_found_again),
+        cmocka_unit_test(a_scale_is_kept_for_its_stand_in),
     };
     return cmocka_run_group_tests(tests, test_setup, test_teardown);
 }
