@@ -326,11 +326,12 @@ static tess_status open_exchange(tess_plan *plan)
 tess_status tess_plan_create_part(tess_part *part, tess_device *device,
                                   const tess_plan_options *given, tess_plan **out)
 {
-    TESS_NEED(part ? part->ctx : NULL, part && device && out);
+    TESS_NEED(part ? part->ctx : NULL, part && out);
     tess_plan *plan = NULL;
     tess_plan_options options;
     bool on_devices;
-    tess_status status = TESS_TAKE_OPTIONS(part->ctx, tess_plan_options, given, &options);
+    tess_status status = device ? TESS_OK : tess_null_argument(part->ctx, __func__);
+    TESS_THEN(TESS_TAKE_OPTIONS(part->ctx, tess_plan_options, given, &options));
     TESS_TRY(tess_comm_agree(part->ctx, &part->comm, status));
     TESS_TRY(look_at_devices(part, device, &on_devices));
     status = TESS_CALLOC(part->ctx, 1, &plan);

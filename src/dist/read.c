@@ -245,10 +245,10 @@ static tess_status make_part(part_file *f, tess_part **out)
 
 tess_status tess_part_read(tess_ctx *ctx, const tess_comm *comm, const char *path, tess_part **out)
 {
-    TESS_NEED(ctx, ctx && comm && path && out);
+    TESS_NEED(ctx, ctx && comm && out);
     TESS_TRY(tess_comm_whole(ctx, comm));
     part_file f = {.ctx = ctx, .comm = comm, .path = path, .fd = -1};
-    tess_status status = open_file(&f);
+    tess_status status = path ? open_file(&f) : tess_null_argument(ctx, __func__);
     TESS_THEN(read_rows(&f));
     TESS_THEN(hash_sections(&f));
     TESS_TRY_CLEAN(tess_comm_agree(ctx, comm, status));

@@ -74,7 +74,7 @@ static tess_status prepare(tess_plan *plan, const tess_pc_options *options, made
 {
     int vectors = VECTORS, slots = SLOTS;
     const int ways = options->transpose ? WAYS : 1;
-    TESS_TRY(tess_pc_set_up(plan, options, &m->pc));
+    TESS_TRY(tess_pc_agree(plan, tess_pc_set_up(plan, options, &m->pc)));
     tess_pc_place(&m->pc, &vectors, &slots);
     m->at[PLAIN] = tess_pc_append(&m->pc, &m->steps[PLAIN], V_R, V_Z);
     if (options->transpose)
@@ -88,15 +88,18 @@ static tess_status prepare(tess_plan *plan, const tess_pc_options *options, made
     return ops->prepare ? ops->prepare(&m->space, lists, ways, &none) : TESS_OK;
 }
 
-/* Replaces pc->made by what is made from `options`. A failure changes nothing. */
+/* Replaces pc->made by what is made from `options`, on all parts or on none. A failure changes
+ * nothing. */
 static tess_status make(tess_preconditioner *pc, const tess_pc_options *options)
 {
     tess_ctx *ctx = pc->ctx;
-    made *m;
-    TESS_TRY(tess_plan_follow(pc->outer ? pc->outer : pc->plan));
-    TESS_TRY(TESS_CALLOC(ctx, 1, &m));
-    *m = (made){.pc = {.ctx = ctx}, .steps = {{.ctx = ctx}, {.ctx = ctx}}};
-    const tess_status status = prepare(pc->plan, options, m);
+    made *m = NULL;
+    tess_status status = tess_plan_follow(pc->outer ? pc->outer : pc->plan);
+    TESS_THEN(TESS_CALLOC(ctx, 1, &m));
+    if (status == TESS_OK)
+        *m = (made){.pc = {.ctx = ctx}, .steps = {{.ctx = ctx}, {.ctx = ctx}}};
+    status = tess_pc_agree(pc->plan, status);
+    TESS_THEN(tess_pc_agree(pc->plan, prepare(pc->plan, options, m)));
     if (status != TESS_OK) {
         unmake(ctx, m);
         return status;
@@ -107,51 +110,62 @@ static tess_status make(tess_preconditioner *pc, const tess_pc_options *options)
     return TESS_OK;
 }
 
-tess_status tess_pc_create(tess_plan *plan, const char *spec, tess_preconditioner **out)
+/* Reads what the caller asks for, and refuses what the plan does not take. */
+static tess_status read_options(const tess_plan *plan, const char *spec, tess_pc_options *options)
 {
-    tess_preconditioner *pc;
-    tess_pc_options options;
-    if (!plan)
-        return TESS_ERR_ARGUMENT;
     tess_ctx *ctx = plan->ctx;
     const tess_matrix *A = plan->matrix;
-    if (!spec || !out)
-        return tess_null_argument(ctx, __func__);
     if (A->rows != A->cols)
         return tess_fail(ctx, TESS_ERR_ARGUMENT,
                          "a preconditioner needs a square matrix, not %lld x %lld",
                          (long long)A->rows, (long long)A->cols);
-    TESS_TRY(parse(ctx, spec, &options));
+    TESS_TRY(parse(ctx, spec, options));
     if (tess_is_complex(A->type))
-        TESS_TRY(tess_complex_check_pc(plan, options.ops));
-    if (plan->device->backend->matrix_free && !options.ops->identity)
+        TESS_TRY(tess_complex_check_pc(plan, options->ops));
+    if (plan->device->backend->matrix_free && !options->ops->identity)
         return tess_fail(ctx, TESS_ERR_UNSUPPORTED,
                          "pc=%s is made of entries, and the caller's operator has none",
-                         options.ops->name);
-    TESS_TRY(TESS_CALLOC(ctx, 1, &pc));
-    *pc = (tess_preconditioner){.ctx = ctx,
-                                .plan = plan->inner ? plan->inner : plan,
-                                .outer = plan->inner ? plan : NULL,
-                                .options = options};
-    const tess_status status = options.ops->takes_modes ? TESS_OK : make(pc, &options);
-    if (status != TESS_OK) {
-        tess_pc_destroy(pc);
-        return status;
-    }
-    *out = pc;
+                         options->ops->name);
     return TESS_OK;
+}
+
+tess_status tess_pc_create(tess_plan *plan, const char *spec, tess_preconditioner **out)
+{
+    tess_preconditioner *pc = NULL;
+    tess_pc_options options;
+    if (!plan)
+        return TESS_ERR_ARGUMENT;
+    tess_ctx *ctx = plan->ctx;
+    tess_status status =
+        spec && out ? read_options(plan, spec, &options) : tess_null_argument(ctx, __func__);
+    TESS_THEN(TESS_CALLOC(ctx, 1, &pc));
+    if (status == TESS_OK)
+        *pc = (tess_preconditioner){.ctx = ctx,
+                                    .plan = plan->inner ? plan->inner : plan,
+                                    .outer = plan->inner ? plan : NULL,
+                                    .options = options};
+    status = tess_pc_agree(plan, status);
+    if (status == TESS_OK && !options.ops->takes_modes)
+        status = make(pc, &options);
+    return TESS_DELIVER(status, pc, tess_pc_destroy, out);
 }
 
 tess_status tess_pc_set_modes(tess_preconditioner *pc, int k, const double *modes, int64_t ld)
 {
     static const char call[] = "tess_pc_set_modes";
-    double *copy;
+    double *copy = NULL;
     if (!pc)
         return TESS_ERR_ARGUMENT;
     if (!pc->options.ops->takes_modes)
         return tess_fail(pc->ctx, TESS_ERR_UNSUPPORTED, "%s: %s takes no modes: amg does", call,
                          pc->options.ops->name);
-    TESS_TRY(tess_modes_copy(pc->outer ? pc->outer : pc->plan, call, k, modes, ld, &copy));
+    tess_status status =
+        tess_modes_copy(pc->outer ? pc->outer : pc->plan, call, k, modes, ld, &copy);
+    status = tess_pc_agree(pc->plan, status);
+    if (status != TESS_OK) {
+        tess_free(pc->ctx, copy);
+        return status;
+    }
     unmake(pc->ctx, pc->made);
     pc->made = NULL;
     tess_free(pc->ctx, pc->modes);
@@ -218,8 +232,9 @@ tess_status tess_pc_update(tess_preconditioner *pc, const void *values)
     if (!pc->made)
         return TESS_OK;
     tess_space *space = &pc->made->space;
-    TESS_TRY(tess_pc_update_values(pc->plan, &pc->made->pc));
-    return space->ops->update_values ? space->ops->update_values(space) : TESS_OK;
+    TESS_TRY(tess_pc_agree(pc->plan, tess_pc_update_values(pc->plan, &pc->made->pc)));
+    return space->ops->update_values ? tess_pc_agree(pc->plan, space->ops->update_values(space))
+                                     : TESS_OK;
 }
 
 const char *tess_pc_describe(const tess_preconditioner *pc)

@@ -114,19 +114,51 @@ static tess_status solve_with_mistakes(dealt *d, int rank, tess_part *part, tess
     return good ? TESS_OK : TESS_ERR_INTERNAL;
 }
 
+/* The same with a preconditioner alone. */
+static tess_status precondition_with_mistakes(dealt *d, int rank, tess_part *part, tess_plan *plan)
+{
+    const int64_t first = dealt_row(d, rank), rows = plan->matrix->rows;
+    const double *r = (const double *)d->x + first;
+    double *z = (double *)d->y + first, *numbers = calloc((size_t)(200 * rows), sizeof *numbers);
+    const bool errs = rank == 1;
+    tess_preconditioner *pc = NULL;
+    (void)part;
+    bool good =
+        blamed(plan, tess_pc_create(plan, errs ? "bjacobu" : "bjacobi", &pc), TESS_ERR_OPTION) &&
+        tess_pc_create(plan, "amg:bottom=12", &pc) == TESS_OK;
+    if (good) {
+        numbers[0] = errs ? NAN : 1;
+        good = blamed(plan, tess_pc_set_modes(pc, 1, numbers, rows), TESS_ERR_ARGUMENT) &&
+               tess_pc_apply(pc, r, z) == TESS_OK;
+        tess_pc_destroy(pc);
+    }
+    for (int64_t i = 0; i < 200 * rows; i++) /* the blocks of part 1 are singular */
+        numbers[i] = errs ? 0 : i % 4 == 0 || i % 4 == 3;
+    good = good && tess_pc_create(plan, "bjacobi", &pc) == TESS_OK;
+    if (good) {
+        good = blamed(plan, tess_pc_update(pc, numbers), TESS_ERR_MATRIX);
+        tess_pc_destroy(pc);
+        good = good && blamed(plan, tess_pc_create(plan, "jacobi", &pc), TESS_ERR_MATRIX);
+    }
+    free(numbers);
+    return good ? TESS_OK : TESS_ERR_INTERNAL;
+}
+
 static void a_mistake_of_one_part_fails_all(void **state)
 {
     tess_matrix *A = dealt_dominant(test_ctx(state), 40, 2, true, 3);
     double *b = test_vector(A->rows, A->type, 1), *x = calloc((size_t)A->rows, sizeof *x);
-    dealt d = dealt_open(A, PARTS, 1);
-    for (int r = 0; r <= PARTS; r++)
-        d.firsts[r] = 10 * r;
-    d.body = solve_with_mistakes;
-    d.x = b;
-    d.y = x;
-    dealt_run(&d);
-    dealt_ok(&d, 1);
-    test_team_destroy(d.team);
+    for (int i = 0; i < 2; i++) {
+        dealt d = dealt_open(A, PARTS, 1);
+        for (int r = 0; r <= PARTS; r++)
+            d.firsts[r] = 10 * r;
+        d.body = i == 0 ? solve_with_mistakes : precondition_with_mistakes;
+        d.x = b;
+        d.y = x;
+        dealt_run(&d);
+        dealt_ok(&d, (uint64_t)i);
+        test_team_destroy(d.team);
+    }
     free(b), free(x);
     tess_matrix_destroy(A);
 }

@@ -27,6 +27,7 @@ class Comm(ctypes.Structure):
     _fields_ = [("rank", ctypes.c_int), ("size", ctypes.c_int), ("user", P), ("gather", FN(ctypes.c_int, P, P, SIZE, P)),
                 ("gather_start", P), ("gather_wait", P),
                 ("open", FN(ctypes.c_int, P, ctypes.c_int, P, ctypes.c_int, P, P)), ("start", FN(ctypes.c_int, P, P)),
+                ("skip", FN(ctypes.c_int, P, P)),
                 ("wait", FN(ctypes.c_int, P, P)), ("close", FN(None, P, P)), ("device_memory", ctypes.c_int)]
 
 
