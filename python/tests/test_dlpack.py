@@ -58,6 +58,10 @@ def test_both_versions_of_capsules(A, rng):
         assert np.array_equal(y, plan @ x)
         assert np.array_equal(kind(x) @ A.T, plan @ x)
     x.flags.writeable = y.flags.writeable = False
+    try:
+        x.__dlpack__(max_version=(1, 0))
+    except (TypeError, BufferError):
+        return  # a NumPy before 2.1, which exports no such arrays
     assert np.array_equal(A @ Foreign(x), y)
     with pytest.raises(ValueError, match="out is read-only"):
         plan.multiply(x, out=Foreign(y))

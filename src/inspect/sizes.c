@@ -1,20 +1,15 @@
 /* Predicts CG iterations on regular matrices of any size, for `tessera predict --map`. */
-#include <math.h>
-
 #include "inspect/inspect.h"
 #include "plan/model/model.h"
 
-/* The bytes of a matrix of another size, of the format that was chosen for `like`. A block row has
- * an offset of 4 bytes, and the rest is in proportion to the elements. A matrix with fewer elements
- * than rows says nothing of that rest, as offsets and padding are all there is: it is then a
- * block's values and its column. */
-static double matrix_bytes(const tess_model_problem *like, double block_rows, double stored)
+/* The bytes per stored element of a matrix, of the format that was chosen for it. One with fewer
+ * blocks than block rows has hardly anything but offsets: it stands for one block in each block
+ * row, with its column and its offset. */
+static double element_bytes(const tess_model_problem *like)
 {
     const double scalar = (double)tess_type_size(like->type), b = like->block;
-    const double rest = like->bytes - 2 * scalar * like->rows - 4 * like->block_rows;
-    const double element =
-        like->stored < like->rows ? scalar + 4 / (b * b) : fmax(rest / like->stored, scalar / 2);
-    return element * stored + 4 * block_rows;
+    return like->blocks < like->block_rows ? scalar + 8 / (b * b)
+                                           : (like->bytes - 2 * scalar * like->rows) / like->stored;
 }
 
 /* A regular matrix of `stored` elements in b x b blocks with `rows` unknowns. */
@@ -28,7 +23,7 @@ static tess_model_problem regular(const tess_model_problem *like, double rows, d
     p.block_rows = rows / b;
     p.far = p.changes = p.longest = p.alone = p.left = p.idle = p.waits = 0;
     p.x_bytes = rows * scalar;
-    p.bytes = matrix_bytes(like, p.block_rows, stored) + 2 * scalar * rows;
+    p.bytes = element_bytes(like) * stored + 2 * scalar * rows;
     return p;
 }
 
