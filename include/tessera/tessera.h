@@ -1081,7 +1081,9 @@ TESS_API const char *tess_solver_attempt(const tess_solver *solver, int index);
 /* The spec that auto ended with: a solver made with it skips the other attempts. NULL for other
  * methods, and before a solve. */
 TESS_API const char *tess_solver_spec(const tess_solver *solver);
-/* Sets the callback, which is called after every iteration; NULL: none. */
+/* Sets the callback, which is called after every iteration; NULL: none. It may use other solvers
+ * and the plan. Of its own solver the calls that solve, update or set something fail with
+ * TESS_ERR_ARGUMENT. */
 TESS_API void tess_solver_set_callback(tess_solver *solver, tess_solve_fn callback, void *user);
 
 /* x holds the initial guess, zeros if there is none better, and receives the solution. Vectors are

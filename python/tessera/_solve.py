@@ -10,6 +10,7 @@ import numpy as np
 
 from ._arrays import arrays_of
 from ._checks import host_array
+from ._errors import ArgumentError
 from ._library import Owner, _Interruption, constants, header, lib, structs
 from ._operator import Operator, OperatorPlan, is_operator
 from ._plan import Plan
@@ -93,6 +94,7 @@ class Solver(Owner):
             raise TypeError("pc is a preconditioner of the library's, M the caller's: give one")
         if modes is not None and coordinates is not None:
             raise TypeError("modes take the place of those of the coordinates: give one")
+        self._solving = False
         spec = spec_of(method, {"pc": pc, **options})
         self.spec = spec.decode()
         context = self._context = self.plan._handle.context
@@ -164,6 +166,7 @@ class Solver(Owner):
         preconditioner is computed again."""
         if isinstance(self.plan, OperatorPlan):
             raise TypeError("a LinearOperator has no values: change what it computes")
+        self._need_idle()
         self.plan.update(values)
         self._context.call(lib.tess_solver_update, self._handle.address, None)
 
@@ -191,6 +194,15 @@ class Solver(Owner):
         infos = self._run(source, target, count, results, callback)
         x = kind.done(x)
         return (x.T, infos) if several else (x, infos[0])
+
+    def _need_idle(self) -> None:
+        """Refuses what a callback asks of the solver that called it, before anything changes."""
+        with self._context.lock:
+            if self._solving:
+                raise ArgumentError(
+                    "the solver is in the middle of a solve, whose callback may not use it: make "
+                    "another one for that"
+                )
 
     def _guess(
         self, kind: Any, x0: Any, several: bool, shape: tuple[int, ...], target: Any
@@ -229,6 +241,8 @@ class Solver(Owner):
         vectors: tuple[int, ...]
         watcher = header.callbacks["tess_solve_fn"](watch)
         with context.lock, _Interruption(context):
+            self._need_idle()
+            self._solving = True
             lib.tess_solver_set_callback(self._handle.address, watcher, None)
             try:
                 if count == 1:
@@ -245,6 +259,7 @@ class Solver(Owner):
                 else:
                     status = 0
             finally:
+                self._solving = False
                 lib.tess_solver_set_callback(
                     self._handle.address, header.callbacks["tess_solve_fn"](), None
                 )

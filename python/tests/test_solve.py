@@ -96,6 +96,27 @@ def test_callbacks_watch_and_stop(system):
     assert solver.solve(b)[1].converged
 
 
+def test_a_callback_may_not_use_its_own_solver(system):
+    A, b = system
+    for method in ("cg", "auto"):
+        solver, seen = tessera.Solver(A, method), []
+
+        def use(iteration, residual, solver=solver, seen=seen):
+            seen.append(iteration)
+            for attempt in (
+                lambda: solver.solve(2 * b),
+                lambda: solver.update(2 * A.data),
+                lambda: solver.set_modes(np.ones(len(b))),
+            ):
+                with pytest.raises(tessera.ArgumentError, match="in the middle of a solve"):
+                    attempt()
+            assert np.array_equal(A @ b, A.plan("cpu", "estimate") @ b)
+
+        x, info = solver.solve(b, callback=use)
+        assert info.converged and seen
+        assert np.linalg.norm(b - A @ x) <= 1e-7 * np.linalg.norm(b)
+
+
 def test_time_steps(system):
     A, b = system
     solver = tessera.Solver(A.plan("cpu", "estimate"), "cg", pc="ic0")

@@ -91,6 +91,7 @@ tess_status tess_solver_set_modes(tess_solver *solver, int k, const double *mode
     if (!solver)
         return TESS_ERR_ARGUMENT;
     const tess_plan *plan = solver->plan;
+    TESS_TRY(tess_solver_need_idle(solver, call));
     TESS_TRY(find_taker(solver, call, &solver));
     if (solver->outer && modes && k > 0 && ld >= plan->matrix->rows)
         return tess_together_modes(solver, k, modes, ld);
@@ -130,6 +131,7 @@ tess_status tess_solver_set_coordinates(tess_solver *solver, int dimensions,
     if (!solver)
         return TESS_ERR_ARGUMENT;
     tess_plan *plan = solver->plan;
+    TESS_TRY(tess_solver_need_idle(solver, call));
     TESS_TRY(tess_pc_agree(plan, check_coordinates(solver, call, dimensions, coordinates)));
     TESS_TRY(find_taker(solver, call, &solver));
     if (solver->outer)

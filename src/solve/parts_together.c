@@ -176,10 +176,14 @@ tess_status tess_solver_solve_parts(tess_solver *solver, const void *const *b, v
                          "%s: auto, scale=, order=, pivot= and inner= take whole vectors: name a "
                          "method and a preconditioner alone",
                          __func__);
-    TESS_TRY(tess_solver_follow(solver));
-    return solve_all(
-        solver, &(solving){.solver = solver, .t = solver->outer_state, .b_parts = b, .x_parts = x},
-        result);
+    TESS_TRY(tess_solver_need_idle(solver, __func__));
+    const solving s = {.solver = solver, .t = solver->outer_state, .b_parts = b, .x_parts = x};
+    solver->solving = true;
+    tess_status status = tess_solver_follow(solver);
+    if (status == TESS_OK)
+        status = solve_all(solver, &s, result);
+    solver->solving = false;
+    return status;
 }
 
 const tess_outer tess_outer_parts = {

@@ -34,6 +34,8 @@ tess_status tess_solver_reserve(tess_solver *solver, int systems);
 /* Takes the values that the plan was given since: all of an outer solver's copies of them, or |A|
  * where the method needs it. A preconditioner keeps those it was made of. */
 tess_status tess_solver_follow(tess_solver *solver);
+/* Refuses `call` where it comes from the callback of a solve by the same solver. */
+tess_status tess_solver_need_idle(tess_solver *solver, const char *call);
 /* Returns |M^-1 e| |A| of the method's factors, also inside outer solvers; 0 without factors. */
 double tess_solver_growth(const tess_solver *solver);
 

@@ -325,10 +325,18 @@ void tess_solver_pass_on(const tess_solver *solver, tess_solver *inner)
     inner->options.max = solver->options.max;
 }
 
-tess_status tess_solver_update(tess_solver *solver, const void *values)
+tess_status tess_solver_need_idle(tess_solver *solver, const char *call)
 {
-    if (!solver)
-        return TESS_ERR_ARGUMENT;
+    if (!solver->solving)
+        return TESS_OK;
+    return tess_fail(solver->ctx, TESS_ERR_ARGUMENT,
+                     "%s: the solver is in the middle of a solve, whose callback may not use it: "
+                     "make another one for that",
+                     call);
+}
+
+static tess_status update(tess_solver *solver, const void *values)
+{
     TESS_TRY(values ? tess_plan_update_values(solver->plan, values)
                     : tess_plan_follow(solver->plan));
     const int64_t updates = solver->plan->updates;
@@ -342,13 +350,21 @@ tess_status tess_solver_update(tess_solver *solver, const void *values)
     return TESS_OK;
 }
 
+tess_status tess_solver_update(tess_solver *solver, const void *values)
+{
+    if (!solver)
+        return TESS_ERR_ARGUMENT;
+    TESS_TRY(tess_solver_need_idle(solver, __func__));
+    return update(solver, values);
+}
+
 tess_status tess_solver_follow(tess_solver *solver)
 {
     TESS_TRY(tess_plan_follow(solver->plan));
     if (solver->updates == solver->plan->updates)
         return TESS_OK;
     if (solver->outer || solver->chosen)
-        return tess_solver_update(solver, NULL);
+        return update(solver, NULL);
     if (solver->made)
         TESS_TRY(find_norm(solver));
     solver->updates = solver->plan->updates;

@@ -65,11 +65,9 @@ static tess_status check_systems(const tess_solver *solver, int k, const void *B
     return TESS_OK;
 }
 
-tess_status tess_solver_solve_many(tess_solver *solver, int k, const void *B, int64_t ldb, void *X,
-                                   int64_t ldx, tess_result *results)
+static tess_status solve_systems(tess_solver *solver, int k, const void *B, int64_t ldb, void *X,
+                                 int64_t ldx, tess_result *results)
 {
-    if (!solver)
-        return TESS_ERR_ARGUMENT;
     TESS_TRY(tess_pc_agree(solver->plan, check_systems(solver, k, B, ldb, X, ldx, results)));
     const size_t scalar = tess_type_size(solver->plan->matrix->type);
     TESS_TRY(tess_solver_follow(solver));
@@ -86,6 +84,18 @@ tess_status tess_solver_solve_many(tess_solver *solver, int k, const void *B, in
         TESS_TRY(keep_first_history(solver, first, k - first > most, &results[first]));
     }
     return TESS_OK;
+}
+
+tess_status tess_solver_solve_many(tess_solver *solver, int k, const void *B, int64_t ldb, void *X,
+                                   int64_t ldx, tess_result *results)
+{
+    if (!solver)
+        return TESS_ERR_ARGUMENT;
+    TESS_TRY(tess_solver_need_idle(solver, __func__));
+    solver->solving = true;
+    const tess_status status = solve_systems(solver, k, B, ldb, X, ldx, results);
+    solver->solving = false;
+    return status;
 }
 
 tess_status tess_solver_solve(tess_solver *solver, const void *b, void *x, tess_result *result)

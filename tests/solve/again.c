@@ -236,6 +236,60 @@ static void complete_factors_follow_any_values(void **state)
     problem_close(&p);
 }
 
+typedef struct visitor {
+    tess_solver *solver;
+    problem *p;
+    double x[N];
+    int calls;
+} visitor;
+
+/* Uses the solver of which it is the callback, and another one. */
+static int use_the_solver(void *user, int64_t iteration, double residual)
+{
+    visitor *v = user;
+    tess_result result;
+    const double ones[N] = {1}, values[] = {1};
+    (void)iteration, (void)residual;
+    v->calls++;
+    assert_int_equal(tess_solver_solve(v->solver, v->p->b, v->x, &result), TESS_ERR_ARGUMENT);
+    assert_non_null(strstr(tess_ctx_error(v->p->plan->ctx), "in the middle of a solve"));
+    assert_int_equal(tess_solver_solve_many(v->solver, 1, v->p->b, N, v->x, N, &result),
+                     TESS_ERR_ARGUMENT);
+    assert_int_equal(tess_solver_update(v->solver, NULL), TESS_ERR_ARGUMENT);
+    assert_int_equal(tess_solver_set_modes(v->solver, 1, ones, N), TESS_ERR_ARGUMENT);
+    assert_int_equal(tess_solver_set_coordinates(v->solver, 2, values), TESS_ERR_ARGUMENT);
+    memset(v->x, 0, sizeof v->x);
+    assert_int_equal(tess_solve(v->p->plan, "cg:pc=jacobi", v->p->b, v->x, &result), TESS_OK);
+    assert_int_equal(result.reason, TESS_REASON_CONVERGED);
+    return 0;
+}
+
+static void a_callback_may_not_use_its_own_solver(void **state)
+{
+    static const char *const specs[] = {"cg:pc=none", "gmres:pc=jacobi",      "cg:pc=amg",
+                                        "auto:tol=0", "cg:scale=equilibrate", "minres:pc=none"};
+    problem p = problem_open(test_ctx(state), tridiagonal(test_ctx(state), -1, 2, -1), "cpu");
+    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
+        tess_solver *solver;
+        double expected[N];
+        assert_int_equal(tess_solver_create(p.plan, specs[i], &solver), TESS_OK);
+        const tess_result alone = solve(solver, &p);
+        memcpy(expected, p.x, sizeof expected);
+        tess_solver_destroy(solver);
+        assert_int_equal(tess_solver_create(p.plan, specs[i], &solver), TESS_OK);
+        visitor v = {.solver = solver, .p = &p};
+        tess_solver_set_callback(solver, use_the_solver, &v);
+        const tess_result visited = solve(solver, &p);
+        if (v.calls == 0 || visited.reason != alone.reason ||
+            visited.iterations != alone.iterations || memcmp(expected, p.x, sizeof expected) != 0)
+            fail_msg("%s: %d calls, %s, alone %s", specs[i], v.calls, visited.text, alone.text);
+        tess_solver_set_callback(solver, NULL, NULL);
+        assert_int_equal(tess_solver_update(solver, NULL), TESS_OK);
+        tess_solver_destroy(solver);
+    }
+    problem_close(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -245,6 +299,7 @@ int main(void)
         cmocka_unit_test(several_systems_have_the_history_of_the_first),
         cmocka_unit_test(least_squares_are_judged_by_the_present_norm),
         cmocka_unit_test(complete_factors_follow_any_values),
+        cmocka_unit_test(a_callback_may_not_use_its_own_solver),
     };
     return cmocka_run_group_tests(tests, test_setup, test_teardown);
 }

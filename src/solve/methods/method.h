@@ -77,6 +77,7 @@ struct tess_solver {
     double *slots;               /* of the system being looked at, as space.h lays them out */
     bool careful; /* the next iteration must be looked at before another one is run */
     bool asks;    /* some part has a callback */
+    bool solving; /* a call that solves is under way: its callback may not use the solver */
     tess_solve_fn callback;
     void *callback_user;
     char about[3072]; /* what tess_solver_describe says after a solve */
