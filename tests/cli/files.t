@@ -26,10 +26,10 @@ Files that are no matrix: one sentence with the place, exit status 2.
   2> tessera: short.mtx.gz:1: the gzip data ends early; mend it there, or fetch the file again
   [2]
   $ tessera convert tridiagonal.mtx piped.tess >/dev/null; cat piped.tess | tessera info -
-  2> tessera: /dev/stdin: .tess cannot be read from a pipe or gzip, as its parts are found by their places: write it to a file, or convert it to .mtx
+  2> tessera: /dev/stdin: .tess cannot be read from a pipe or gzip, nor where its first 8 bytes are damaged: write it to a file, or convert it to .mtx; mend it there, or fetch the file again
   [2]
   $ gzip -c piped.tess >packed.tess.gz; tessera info packed.tess.gz
-  2> tessera: packed.tess.gz: .tess cannot be read from a pipe or gzip, as its parts are found by their places: write it to a file, or convert it to .mtx
+  2> tessera: packed.tess.gz: .tess cannot be read from a pipe or gzip, nor where its first 8 bytes are damaged: write it to a file, or convert it to .mtx; mend it there, or fetch the file again
   [2]
 
 Files that are.

@@ -263,7 +263,7 @@ The map is an SVG with three panels at best and three in the average, their axes
   2> tessera: predict: INPUT is missing (or --map FILE without it)
   [2]
   $ tessera predict --map alone.svg --check
-  2> tessera: predict: --check needs INPUT, whose products it runs
+  2> tessera: predict: --check runs the products of INPUT: name one, or leave --check out
   [2]
   $ tessera predict gen:stencil27:n=8,b=4 --device cpu:1 --map no/such/map.svg >/dev/null
   2> tessera: no/such/map.svg: cannot be created: No such file or directory; make its directory, or name another file

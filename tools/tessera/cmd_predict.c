@@ -300,7 +300,8 @@ static int run(cli_app *app, void *arguments)
     measured m = {0};
     terminal_show_notes(app);
     if (args->common.operand_count == 0 && args->check)
-        return fail(app, EXIT_USAGE, "predict: --check needs INPUT, whose products it runs");
+        return fail(app, EXIT_USAGE,
+                    "predict: --check runs the products of INPUT: name one, or leave --check out");
     if (args->common.operand_count == 0)
         return args->map
                    ? draw_map(app, args)

@@ -57,9 +57,9 @@ static tess_status read_banner(const tess_text *text, char *line, tess_mm_header
     static const char binary[] = "\x89TESS"; /* as TESS_FILE_MAGIC begins, which ends lines */
     char *word[WORDS + 1];
     if (strncmp(line, binary, strlen(binary)) == 0)
-        return tess_fail(text->ctx, TESS_ERR_UNSUPPORTED,
-                         "%s: .tess cannot be read from a pipe or gzip, as its parts are found by "
-                         "their places: write it to a file, or convert it to .mtx",
+        return tess_fail(text->ctx, TESS_ERR_FORMAT,
+                         "%s: .tess cannot be read from a pipe or gzip, nor where its first 8 "
+                         "bytes are damaged: write it to a file, or convert it to .mtx",
                          text->path);
     int count = split(line, word);
     if (count == 0 || strcasecmp(word[0], "%%MatrixMarket") != 0)

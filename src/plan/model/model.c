@@ -135,9 +135,8 @@ static double speed_from_memory(const tess_model *model, const tess_sigmoid *s, 
  * Every round of threads pays for the steps of its rows, so that a product of twice the rows has
  * twice as many steps. Without this a class whose curve has long steps and a steep slope, fitted to
  * rows of few lengths, would be faster than memory beyond the calibrated sizes (H200,
- * row_per_thread, b = 24, f64, 545 MB: 126 us expected, 147 measured, where the steps take 32 us of
- * 377 MB). Rows longer than those of a calibration are fewer for as many bytes, and take their
- * steps by their length (dense, n = 16384, b = 16, f64: sliced was expected to take 744 us). */
+ * row_per_thread, b = 24, f64, 545 MB: 126 us expected, 147 measured). Rows longer than those of a
+ * calibration are fewer for as many bytes, and pay for steps by their length. */
 static double beyond_calibrated(const tess_model *model, double size, double length)
 {
     const double most = TESS_CACHE_MOST * model->cache_bytes;
