@@ -26,7 +26,7 @@ static void padding_tells_random_lengths_from_stencils(void **state)
     assert_true(problem_of(state, "stencil7:n=9,b=1", 1).padded < 1.2);
 }
 
-/* Times of an H200 say so: src/cuda/kernels/daily/sliced_guess.c. */
+/* Times of an H200 say so: docs/performance/choices.md, under "The rules". */
 static void rows_of_different_lengths_are_sorted_and_get_threads(void **state)
 {
     static const struct {
@@ -45,7 +45,8 @@ static void rows_of_different_lengths_are_sorted_and_get_threads(void **state)
         {"random:rows=74507,cols=74507,avg=20,r=1,c=1", 3, 4096, 2, false},  /* 2.2 rounds */
         {"random:rows=610423,cols=610423,avg=20,r=1,c=1", 4, 4096, 1, true}, /* 18 */
         {"random:rows=14534,cols=14534,avg=40,r=1,c=1", 8, 4096, 4, false},
-        {"random:rows=20000,cols=20000,avg=14,r=1,c=1", 3, 1, 2, false}, /* in L2 */
+        {"random:rows=20000,cols=20000,avg=14,r=1,c=1", 3, 1, 2, false},  /* in L2 */
+        {"random:rows=7337,cols=7337,avg=21,r=1,c=1", 5, 4096, 4, false}, /* but for its padding */
         {"random:rows=661,cols=661,avg=19,r=1,c=1", 20, 4096, 16, false},
         {"random:rows=166,cols=166,avg=28,r=1,c=1", 54, 4096, 16, false}, /* one row is too long */
         {"random:rows=408,cols=408,avg=26,r=1,c=1", 61, 4096, 8, true},   /* 16: 2.9 rounds */

@@ -39,13 +39,14 @@ static int64_t mean_row(const tess_cuda_problem *problem)
 
 /* Returns whether neighbouring rows differ so much in length that sorting pays.
  *   wide blocks    A thread block keeps its registers until its longest row ends.
- *   narrow blocks  Padding shares sectors with what is read. In L2 it costs less than sorting.
+ *   narrow blocks  Padding shares sectors with what is read. While L2 keeps it, it costs less than
+ *                  sorting.
  * Cubes of 27 points are padded by 1.06 (large) to 1.3 (small). */
 static bool is_uneven(const tess_cuda_problem *problem)
 {
     return tess_sliced_is_wide(problem)
                ? problem->padded > 1.5
-               : problem->padded > 1.2 && !tess_cuda_fits_cache(problem, 1);
+               : problem->padded > 1.2 && !tess_cuda_fits_cache(problem, 0.9 / problem->padded);
 }
 
 static void guess_irregular(const tess_cuda_problem *problem, int *p)
