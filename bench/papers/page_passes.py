@@ -113,8 +113,7 @@ def twins_text(cases):
     return f"""Trefethen_20000 and Trefethen_20000b differ by one row. Their ratios differ by up to
         {scatter:.2f}: so much is the scatter of these times. On these two an iteration is
         {min(large):.1f} to {max(large):.1f} µs longer than its product at N = 8, and
-        {min(small):.1f} to {max(small):.1f} µs at smaller N. Which of its launches takes longer was
-        not measured."""
+        {min(small):.1f} to {max(small):.1f} µs at smaller N."""
 
 
 def of_table_5(cases):
