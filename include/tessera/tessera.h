@@ -1106,7 +1106,9 @@ TESS_API tess_status tess_solver_solve_parts(tess_solver *solver, const void *co
 /* The next time step: new values for the plan, as in tess_plan_update_values, and the
  * preconditioner computed again in the same pattern. NULL: the plan's present values,
  * which are those of its matrix if that was updated since. Without this call a solve uses the
- * plan's present values, with a preconditioner of earlier values. */
+ * plan's present values, with a preconditioner of earlier values. chebyshev and amg multiply by
+ * the present values inside, with bounds, diagonals and levels of earlier ones: they need this
+ * call once values have changed much (doubled: INDEFINITE). */
 TESS_API tess_status tess_solver_update(tess_solver *solver, const void *values);
 /* An operator that the caller applies: y = A x, or z = M^-1 r. transpose: A^T x, which bicg and
  * lsqr ask for. Anything but TESS_OK ends the solve with that status.
