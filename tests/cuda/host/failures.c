@@ -235,30 +235,57 @@ static void every_candidate_can_be_prepared(void **state)
     tess_device_close(device);
 }
 
+/* A matrix, one with the same pattern and new values, its transpose, and the new values in the
+ * device's memory. */
+typedef struct renewal {
+    tess_device *device;
+    tess_matrix *A, *B, *T;
+    size_t bytes;
+    void *there;
+    double *x, *y;
+} renewal;
+
+static renewal begin_renewal(void **state)
+{
+    tess_ctx *ctx = test_ctx(state);
+    renewal r = {.device = open_device(state),
+                 .A = test_matrix(ctx, TEST_DENSE_ROW, 60, 3, 3, TESS_F64, 9),
+                 .B = test_matrix(ctx, TEST_DENSE_ROW, 60, 3, 3, TESS_F64, 9)};
+    r.bytes = (size_t)tess_matrix_stored(r.B) * sizeof(double);
+    r.x = test_vector(r.A->cols, r.A->type, 1);
+    r.y = test_vector(r.A->rows, r.A->type, 1);
+    for (int64_t i = 0; i < tess_matrix_stored(r.B); i++)
+        ((double *)r.B->values)[i] = tess_random_unit(77, (uint64_t)i);
+    ok(state, tess_matrix_transpose(ctx, r.B, &r.T));
+    ok(state, tess_device_alloc(r.device, r.bytes, &r.there));
+    ok(state, tess_device_copy_to(r.device, r.there, r.B->values, r.bytes));
+    return r;
+}
+
+static void end_renewal(renewal *r)
+{
+    tess_device_free(r->device, r->there);
+    free(r->x), free(r->y);
+    tess_matrix_destroy(r->A);
+    tess_matrix_destroy(r->B);
+    tess_matrix_destroy(r->T);
+    tess_device_close(r->device);
+}
+
 /* Sliced storage and that of A^T, which take values by numbers that the device gets once. One call
  * of the driver fails while it gets them. */
 static void values_that_did_not_arrive_can_be_sent_again(void **state)
 {
-    tess_ctx *ctx = test_ctx(state);
-    tess_device *device = open_device(state);
-    tess_matrix *A = test_matrix(ctx, TEST_DENSE_ROW, 60, 3, 3, TESS_F64, 9), *T;
-    tess_matrix *B = test_matrix(ctx, TEST_DENSE_ROW, 60, 3, 3, TESS_F64, 9);
-    const size_t bytes = (size_t)tess_matrix_stored(B) * sizeof(double);
-    double *x = test_vector(A->cols, A->type, 1), *y = test_vector(A->rows, A->type, 1);
+    renewal r = begin_renewal(state);
     int refused = 0;
-    void *there;
-    for (int64_t i = 0; i < tess_matrix_stored(B); i++)
-        ((double *)B->values)[i] = tess_random_unit(77, (uint64_t)i);
-    ok(state, tess_matrix_transpose(ctx, B, &T));
-    ok(state, tess_device_alloc(device, bytes, &there));
-    ok(state, tess_device_copy_to(device, there, B->values, bytes));
     for (int on_device = 0; on_device < 2; on_device++) {
-        const void *values = on_device ? there : B->values;
+        const void *values = on_device ? r.there : r.B->values;
         bool reached = true;
         for (int64_t n = 0; reached; n++) {
-            tess_plan *plan = make_plan(state, A, device, &(tess_plan_options){.kernel = "sliced"});
+            tess_plan *plan =
+                make_plan(state, r.A, r.device, &(tess_plan_options){.kernel = "sliced"});
             if (on_device)
-                ok(state, tess_spmv_transpose(plan, 1, x, 0, y));
+                ok(state, tess_spmv_transpose(plan, 1, r.x, 0, r.y));
             fake->fail_with = 719;
             fake->fail_at = n;
             const tess_status status = tess_plan_update_values(plan, values);
@@ -267,54 +294,33 @@ static void values_that_did_not_arrive_can_be_sent_again(void **state)
             refused += status != TESS_OK;
             if (status != TESS_OK)
                 ok(state, tess_plan_update_values(plan, values));
-            ok(state, tess_spmv(plan, 1, x, 0, y));
-            test_check_spmv("sent again", B, 1, x, 0, NULL, y);
-            ok(state, tess_spmv_transpose(plan, 1, x, 0, y));
-            test_check_spmv("sent again, transposed", T, 1, x, 0, NULL, y);
+            ok(state, tess_spmv(plan, 1, r.x, 0, r.y));
+            test_check_spmv("sent again", r.B, 1, r.x, 0, NULL, r.y);
+            ok(state, tess_spmv_transpose(plan, 1, r.x, 0, r.y));
+            test_check_spmv("sent again, transposed", r.T, 1, r.x, 0, NULL, r.y);
             tess_plan_destroy(plan);
         }
     }
     assert_true(refused > 10);
-    tess_device_free(device, there);
-    free(x), free(y);
-    tess_matrix_destroy(A);
-    tess_matrix_destroy(B);
-    tess_matrix_destroy(T);
-    tess_device_close(device);
+    end_renewal(&r);
 }
 
 /* The device has no room for A^T, so that only the host has it. Then the device gets new values,
  * the host asks for them, and A^T is wanted again. */
 static void a_transpose_that_had_no_room_gets_new_values(void **state)
 {
-    tess_ctx *ctx = test_ctx(state);
-    tess_device *device = open_device(state);
-    tess_matrix *A = test_matrix(ctx, TEST_DENSE_ROW, 60, 3, 3, TESS_F64, 9), *T;
-    tess_matrix *B = test_matrix(ctx, TEST_DENSE_ROW, 60, 3, 3, TESS_F64, 9);
-    const size_t bytes = (size_t)tess_matrix_stored(B) * sizeof(double);
-    double *x = test_vector(A->cols, A->type, 1), *y = test_vector(A->rows, A->type, 1);
-    void *there;
-    for (int64_t i = 0; i < tess_matrix_stored(B); i++)
-        ((double *)B->values)[i] = tess_random_unit(77, (uint64_t)i);
-    ok(state, tess_matrix_transpose(ctx, B, &T));
-    ok(state, tess_device_alloc(device, bytes, &there));
-    ok(state, tess_device_copy_to(device, there, B->values, bytes));
-    tess_plan *plan = make_plan(state, A, device, &(tess_plan_options){.kernel = "sliced"});
-    ok(state, tess_spmv(plan, 1, x, 0, y));
-    fake->memory_limit = fake->memory_used + (int64_t)bytes / 2;
-    assert_int_equal(tess_spmv_transpose(plan, 1, x, 0, y), TESS_ERR_MEMORY);
+    renewal r = begin_renewal(state);
+    tess_plan *plan = make_plan(state, r.A, r.device, &(tess_plan_options){.kernel = "sliced"});
+    ok(state, tess_spmv(plan, 1, r.x, 0, r.y));
+    fake->memory_limit = fake->memory_used + (int64_t)r.bytes / 2;
+    assert_int_equal(tess_spmv_transpose(plan, 1, r.x, 0, r.y), TESS_ERR_MEMORY);
     fake->memory_limit = INT64_MAX;
-    ok(state, tess_plan_update_values(plan, there));
-    ok(state, device->backend->host_values(plan));
-    ok(state, tess_spmv_transpose(plan, 1, x, 0, y));
-    test_check_spmv("A^T with new values", T, 1, x, 0, NULL, y);
+    ok(state, tess_plan_update_values(plan, r.there));
+    ok(state, r.device->backend->host_values(plan));
+    ok(state, tess_spmv_transpose(plan, 1, r.x, 0, r.y));
+    test_check_spmv("A^T with new values", r.T, 1, r.x, 0, NULL, r.y);
     tess_plan_destroy(plan);
-    tess_device_free(device, there);
-    free(x), free(y);
-    tess_matrix_destroy(A);
-    tess_matrix_destroy(B);
-    tess_matrix_destroy(T);
-    tess_device_close(device);
+    end_renewal(&r);
 }
 
 int main(void)
