@@ -1,8 +1,7 @@
 /* Makes a part from block rows whose columns are numbered in the whole matrix. */
 #include "dist/part.h"
-#include "matrix/sort.h"
-
 #include "core/fill.h"
+#include "matrix/sort.h"
 
 static void rows_free(tess_ctx *ctx, tess_part_rows *rows)
 {
